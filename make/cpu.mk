@@ -14,10 +14,12 @@ $(OBJ)/src/cpu/%.o: src/cpu/%.cpp
 		$(CFLAGS) $(HARDEN) -ffp-contract=off -pthread)
 
 # What a program may call stays visible; of its own it may have a plan_build() as we do.
-CPU_NAMES := pipeline_* cuda* cublas* nvtx* __tsan_* __sanitizer_* __assert_fail clock threadIdx blockIdx blockDim gridDim warpSize _Z*
+CPU_NAMES := pipeline_* cuda* cublas* nvtx* __tsan_* __sanitizer_* __assert_fail __wrap_* clock threadIdx blockIdx blockDim gridDim warpSize _Z*
+CPU_OWN := free _ZdlPv _ZdlPvm
 $(OBJ)/cpu/cuda.o: $(CPU_OBJECTS) make/cpu.mk
 	$(call write,$(LD) -r -o $(NEW) $(CPU_OBJECTS) && \
-		$(OBJCOPY) --wildcard $(CPU_NAMES:%=--keep-global-symbol='%') $(NEW))
+		$(OBJCOPY) --wildcard $(CPU_NAMES:%=--keep-global-symbol='%') $(NEW) && \
+		$(OBJCOPY) $(foreach f,$(CPU_OWN),--redefine-sym $(f)=__real_$(f)) $(NEW))
 $(O)/libpipeline-cpu.a: $(OBJ)/cpu/cuda.o
 	$(say) AR $@
 	$(call write,rm -f $(NEW) && $(AR) rcs $(NEW) $<)

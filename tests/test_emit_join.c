@@ -14,7 +14,9 @@
 #define COMPILE                                                                                \
     EMIT_COMPILE " -I. -I" BUILD_FOLDER "/tests/emit -I" BUILD_FOLDER "/cuda -I" TESTS_FOLDER  \
                  "/emit -include pieces.h -c -o joined.o joined.cpp 2>err && " EMIT_LINK       \
-                 " -rdynamic -o joined joined.o " BUILD_FOLDER "/libpipeline-cpu.a -ldl 2>err"
+                 " -rdynamic -Wl,--wrap=free,--wrap=_ZdlPv,--wrap=_ZdaPv,--wrap=_ZdlPvm,"      \
+                 "--wrap=_ZdaPvm -o joined joined.o " BUILD_FOLDER                             \
+                 "/libpipeline-cpu.a -ldl 2>err"
 
 int emit_share(void)
 {

@@ -273,6 +273,10 @@ static enum status compile(struct try_build *build, const struct tools *tools,
     return status;
 }
 
+/* Has the program's objects call src/cpu/frees.c. */
+#define WATCHED_FREES                                                                          \
+    "-Wl,--wrap=free,--wrap=_ZdlPv,--wrap=_ZdaPv,--wrap=_ZdlPvm,--wrap=_ZdaPvm"
+
 static enum status link_all(struct try_build *build, const struct tools *tools,
                             struct error *error)
 {
@@ -282,8 +286,9 @@ static enum status link_all(struct try_build *build, const struct tools *tools,
     add_all(build, &words, (const char *const[]){"-o", build->output, NULL});
     add_words(build, &words, &build->flags_of_link);
     add_words(build, &words, &build->link);
-    add_all(build, &words,
-            (const char *const[]){tools->library, "-lm", "-lpthread", "-ldl", NULL});
+    add_all(
+        build, &words,
+        (const char *const[]){WATCHED_FREES, tools->library, "-lm", "-lpthread", "-ldl", NULL});
     const enum status status =
         run(build, &words, "the program can't be linked", &printed, error);
     free(printed.output);

@@ -487,9 +487,10 @@ static void on_host_touch(uintptr_t address, uint64_t bytes, bool writes, const 
     const struct touch touch = {address, address + bytes, where, !writes, writes, false};
     if (clock_own.depth > 0 && !atomic_load(&function_runs))
         return;
-    if (!now.everything && !pages[(address >> 12) % sizeof pages] &&
-        !pages[((address + bytes - 1) >> 12) % sizeof pages])
-        return;
+    uintptr_t page = address >> 12;
+    while (!now.everything && !pages[page % sizeof pages])
+        if (++page > (address + bytes - 1) >> 12)
+            return;
     const uintptr_t place = ((uintptr_t)where >> 2 ^ (uintptr_t)where >> 8) % GLANCES;
     if (own != NULL && where != NULL && is_known(&own->by_code[place], &touch))
         return;

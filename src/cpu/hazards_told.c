@@ -26,7 +26,7 @@ static void describe(const struct clock_doing *doing, const struct touch *touch,
     const char *what = doing->kernel != NULL ? "kernel "
                        : doing->is_function  ? "a host function"
                        : doing->call != NULL ? doing->call
-                       : touch->writes       ? "the host's code, which writes,"
+                       : touch->writes       ? "the host's code, which writes or frees,"
                                              : "the host's code, which reads,";
     snprintf(text, size, "%s%s%s%s", source, source[0] != '\0' ? ": " : "", what,
              doing->kernel != NULL ? doing->kernel : "");

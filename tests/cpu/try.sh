@@ -202,6 +202,39 @@ try 0 -q refill.cu
 says out "4 notes"
 [ -s err ] && fail "a race is named"
 
+# Memory of the host's that is given back while a copy may still read it: by free() and by a vector's end.
+cat >given.cu <<'END'
+#include <cstdio>
+#include <cstdlib>
+#include <cuda_runtime.h>
+#include <vector>
+int main(int count, char **)
+{
+    const size_t bytes = 1 << 16;
+    char *there;
+    cudaStream_t stream;
+    cudaMalloc(&there, bytes);
+    cudaStreamCreate(&stream);
+    for (int pass = 0; pass < 2; pass++) {
+        char *plain = (char *)calloc(bytes, 1);
+        cudaMemcpyAsync(there, plain, bytes, cudaMemcpyHostToDevice, stream);
+        if (count > 1)
+            cudaStreamSynchronize(stream);
+        free(plain);
+        std::vector<char> vector(bytes);
+        cudaMemcpyAsync(there, vector.data(), bytes, cudaMemcpyHostToDevice, stream);
+        if (count > 1)
+            cudaDeviceSynchronize();
+    }
+    return cudaDeviceSynchronize() != cudaSuccess;
+}
+END
+try 0 -q given.cu -- waits
+[ -s err ] && fail "a race is named"
+try 0 -q given.cu
+says err "given.cu:14: cudaMemcpyAsync and given.cu:17: the host's code, which writes or frees"
+says err "given.cu:19: cudaMemcpyAsync and "
+
 # A host that waits for a kernel without a call; lanes that have ended, or that a block lacks, are not
 # waited for, and values of 16 bytes go from lane to lane.
 cat >poll.cu <<'END'

@@ -1,0 +1,30 @@
+/* frees.c - memory that the program's own code gives back while the device may still use it.
+ *
+ * Programs are linked with `--wrap` for these functions, so that their objects call those here;
+ * the runtime's own calls go past them (make/cpu.mk), and so do libraries'. */
+#include "cpu/watch.h"
+
+#include <malloc.h>
+
+/* Nobody may use a block from now on, which is as if all of it were written. */
+static void gives_back(void *memory, const void *code)
+{
+    if (memory != NULL && watch_lane == NULL && cpu_host_touched != NULL)
+        cpu_host_touched((uintptr_t)memory, malloc_usable_size(memory), true, code);
+}
+
+/* One such function: free(), and C++'s operators, by the names that compilers give them: delete
+ * and delete[], of objects whose size is told and of others. */
+#define FREES(name, PARAMETERS, ARGUMENTS)                                                     \
+    void __real_##name PARAMETERS;                                                             \
+    void __wrap_##name PARAMETERS;                                                             \
+    void __wrap_##name PARAMETERS                                                              \
+    {                                                                                          \
+        gives_back(memory, __builtin_return_address(0));                                       \
+        __real_##name ARGUMENTS;                                                               \
+    }
+FREES(free, (void *memory), (memory))
+FREES(_ZdlPv, (void *memory), (memory))
+FREES(_ZdaPv, (void *memory), (memory))
+FREES(_ZdlPvm, (void *memory, size_t bytes), (memory, bytes))
+FREES(_ZdaPvm, (void *memory, size_t bytes), (memory, bytes))
