@@ -3,6 +3,7 @@
 
 #include "suites.h"
 
+#include <dirent.h>
 #include <inttypes.h>
 #include <math.h>
 #include <omp.h>
@@ -302,6 +303,41 @@ START_TEST(a_map_has_an_input_and_a_poisoned_output)
 }
 END_TEST
 
+static int count_threads(void)
+{
+    DIR *tasks = opendir("/proc/self/task");
+    int count = -2; /* . and .. */
+    ck_assert_ptr_nonnull(tasks);
+    while (readdir(tasks) != NULL)
+        count++;
+    closedir(tasks);
+    return count;
+}
+
+/* A team goes on to spin, which a run must not meet: so memory can be filled without one. */
+START_TEST(poison_is_filled_with_a_team_or_without)
+{
+    const uint64_t bytes = 4 * MIB;
+    uint64_t mapped;
+    uint32_t *memory = host_map(bytes, false, &mapped);
+    const struct arrays arrays = {.poison = 0x7FC00001};
+    const int cores = omp_get_max_threads();
+    ck_assert_ptr_nonnull(memory);
+    omp_set_num_threads(2);
+    for (int team = 0; team < 2; team++) {
+        memset(memory, 0, bytes);
+        omp_pause_resource_all(omp_pause_soft);
+        const int before = count_threads();
+        arrays_fill_poison(&arrays, memory, bytes, team);
+        ck_assert_int_eq(count_threads(), before + team);
+        for (uint64_t i = 0; i < bytes / 4; i++)
+            ck_assert_uint_eq(memory[i], arrays.poison);
+    }
+    omp_set_num_threads(cores);
+    host_unmap(memory, mapped);
+}
+END_TEST
+
 START_TEST(two_inputs_are_both_generated)
 {
     const struct plan plan = plan_of(&two_inputs, &one_input);
@@ -509,6 +545,7 @@ Suite *arrays_suite(void)
     TCase *create_free = tcase_create("create and free");
     tcase_add_loop_test(create_free, a_map_has_an_input_and_a_poisoned_output, 0,
                         ROWS(memories));
+    tcase_add_test(create_free, poison_is_filled_with_a_team_or_without);
     tcase_add_test(create_free, two_inputs_are_both_generated);
     tcase_add_test(create_free, a_reduction_has_an_output_per_tile);
     tcase_add_test(create_free, integers_are_generated_and_poisoned);

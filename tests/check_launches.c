@@ -84,6 +84,15 @@ START_TEST(test_launches_cost)
                             machine_kernel_ns(&machine, wave, &params, 10), 1e-3);
     ck_assert_double_eq_tol(machine_cpu_ns(&machine, launches, &params, 10),
                             machine_cpu_ns(&machine, wave, &params, 10), 1e-3);
+    /* The CPU's own rate of bytes has the first repeat's arithmetic in it. */
+    const double all_ns = machine_cpu_ns(&machine, wave, &params, 10),
+                 one_ns = machine_cpu_ns(&machine, wave, &once, 10);
+    machine.kernel_count = 1;
+    machine.kernels[0] =
+        (struct machine_kernel){.name = "wave", .cpu_bytes_per_s = 12e9 * 10 / (one_ns / 2)};
+    ck_assert_double_eq_tol(machine_cpu_ns(&machine, wave, &once, 10), one_ns / 2, 1e-3);
+    ck_assert_double_eq_tol(machine_cpu_ns(&machine, wave, &params, 10), all_ns - one_ns / 2,
+                            1e-3);
 }
 END_TEST
 

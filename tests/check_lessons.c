@@ -73,7 +73,7 @@ static const struct claim {
     {"20-missing-wait", "right", "a-wait-is-missing", 1.02, INFINITY},
     {"21-priorities", "kernels-urgent", "kernels-alike", 0.99, 1.01},
     {"21-priorities", "copies-urgent", "copies-alike", 0.99, 1.01},
-    {"22-callbacks", "folds-a-result", "none", 0.97, 1.05},
+    {"22-callbacks", "folds-a-result", "none", 0.97, 1.06},
     {"22-callbacks", "slow", "none", 2, INFINITY},
     {"23-feeding", "the-host-waits", "a-callback-feeds", 1.2, INFINITY},
     {"23-feeding", "a-callback-feeds", "on-the-device", 1.1, INFINITY},

@@ -127,6 +127,34 @@ START_TEST(devices_contexts_graphs)
 }
 END_TEST
 
+/* A copy to another device by way of the host is one op: it begins when the call was made and
+ * its stream was free, here of what an event of another stream stands behind. */
+START_TEST(staged_copies_are_one)
+{
+    static const char text[] =
+        "{\"pipeline_recording\":1}\n"
+        "[\"context\",1,0]\n[\"context\",2,1]\n"
+        "[\"call\",1,\"cudaMemcpyAsync\",1,50,60,0]\n"
+        "[\"op\",1,\"h2d\",1,13,100,700,64,\"pinned\",\"device\",0]\n"
+        "[\"call\",2,\"cudaEventRecord\",1,70,80,0]\n[\"record\",2,1,13,77]\n"
+        "[\"call\",3,\"cudaStreamWaitEvent\",1,90,95,0]\n[\"wait\",3,1,14,77]\n"
+        "[\"call\",4,\"cudaMemcpyPeerAsync\",1,100,400,0]\n"
+        "[\"op\",4,\"h2d\",2,9,1600,1700,64,\"device\",\"device\",0]\n"
+        "[\"op\",4,\"d2h\",1,14,1500,1600,64,\"device\",\"device\",0]\n"
+        "[\"call\",5,\"cudaMemcpyPeerAsync\",1,2000,2400,0]\n"
+        "[\"op\",5,\"d2h\",1,14,2900,3000,64,\"device\",\"device\",0]\n"
+        "[\"op\",5,\"h2d\",2,9,3000,3100,64,\"device\",\"device\",0]\n";
+    struct recording r = read_right(text);
+    ck_assert_uint_eq(r.op_count, 3);
+    const struct recorded_op *first = &r.ops[r.calls[3].first_op],
+                             *second = &r.ops[r.calls[4].first_op];
+    ck_assert(r.calls[3].op_count == 1 && r.calls[4].op_count == 1);
+    ck_assert(first->kind == OP_PEER && first->start_ns == 700 && first->end_ns == 1700);
+    ck_assert(second->kind == OP_PEER && second->start_ns == 2000 && second->end_ns == 3100);
+    recording_free(&r);
+}
+END_TEST
+
 /* What lines refer to and is not there. */
 START_TEST(what_is_not_known)
 {
@@ -559,6 +587,7 @@ Suite *recording_suite(void)
     TCase *tests = tcase_create("recording");
     tcase_add_test(tests, all_that_a_program_did);
     tcase_add_test(tests, devices_contexts_graphs);
+    tcase_add_test(tests, staged_copies_are_one);
     tcase_add_test(tests, what_is_not_known);
     tcase_add_test(tests, a_stream_without_a_number_is_not_known);
     tcase_add_test(tests, grids_of_more_blocks_than_can_be_counted);

@@ -222,6 +222,42 @@ START_TEST(lines_of_the_source)
 }
 END_TEST
 
+/* What a launch touched, where that is known, makes a race with a copy certain; what it only
+ * reads, or two launches change by atomic operations alone, makes none. Both ops are told with
+ * their lines. */
+START_TEST(touched_memory_races)
+{
+    static const char text[] =
+        "{\"pipeline_recording\":1}\n"
+        "[\"memory\",\"device\",100,4096,4096,0]\n[\"memory\",\"pinned\",100,65536,4096,null]\n"
+        "[\"stream\",1,7,1,\"non-blocking\",0]\n[\"stream\",1,8,2,\"non-blocking\",0]\n"
+        "[\"call\",1,\"cudaMemcpyAsync\",40,1000,1500,0]\n[\"copy\",1,1,7,4096,65536,4096]\n"
+        "[\"line\",1,\"/home/me/fit.cu:88\",null]\n"
+        "[\"op\",1,\"h2d\",1,7,20000,90000,4096,\"pinned\",\"device\",0]\n"
+        "[\"call\",2,\"cudaLaunchKernel\",40,2000,2500,0]\n"
+        "[\"launch\",2,1,8,[4096],[4096,64,1,5120,64,7]]\n[\"line\",2,\"/home/me/"
+        "fit.cu:89\",null]\n"
+        "[\"kernel\",2,1,8,30000,40000,0,16,256,16,0,0]\n[\"name\",0,\"sum\"]\n"
+        "[\"call\",4,\"cudaLaunchKernel\",40,2600,2700,0]\n"
+        "[\"launch\",4,1,9,[4096],[5120,128,7]]\n"
+        "[\"kernel\",4,1,9,30000,40000,0,16,256,16,0,0]\n"
+        "[\"call\",3,\"cudaMemcpyAsync\",40,3000,3500,0]\n[\"copy\",3,1,7,65536,4096,64]\n"
+        "[\"op\",3,\"d2h\",1,7,91000,92000,64,\"device\",\"pinned\",0]\n";
+    char command[256];
+    test_file_write(test_trace_path, text, sizeof text - 1);
+    snprintf(command, sizeof command, "view -q --gantt=none %s", test_trace_path);
+    ck_assert_int_eq(program_run(command), 0);
+    assert_says(program_out,
+                "h2d (fit.cu:88, stream 7, at 0.019 ms) and sum (fit.cu:89, stream 8, at\n"
+                "    0.029 ms) both touch 64 bytes of the device's memory");
+    assert_says(program_out,
+                "missing-wait: ops touch the same bytes and nothing orders them: a race");
+    ck_assert_ptr_null(strstr(program_out, "possible races"));
+    ck_assert_ptr_null(strstr(program_out, "and d2h"));
+    ck_assert_ptr_null(strstr(program_out, "0.029 ms) and"));
+}
+END_TEST
+
 /* Threads have tracks of their own, on which no slices overlap in part: a range that ends
  * behind the one around it ends with that. */
 START_TEST(threads_have_tracks)
@@ -387,6 +423,7 @@ TCase *recording_view_case(void)
     tcase_add_test(tests, the_report);
     tcase_add_test(tests, every_form);
     tcase_add_test(tests, lines_of_the_source);
+    tcase_add_test(tests, touched_memory_races);
     tcase_add_test(tests, threads_have_tracks);
     tcase_add_test(tests, nothing_ran);
     tcase_add_test(tests, calls_and_ops_that_do_not_match);

@@ -311,7 +311,7 @@ START_TEST(poison_is_found_in_the_order_of_tiles)
     ck_assert_uint_eq(arrays_find_poison(&filled->arrays, 4, plan->elements), plan->elements);
     for (uint64_t i = plan->elements; i > 0; i -= 1 + i / 5) {
         const struct range element = {BUFFER_HOST_OUT, 4 * (i - 1), 4};
-        arrays_fill_poison(&filled->arrays, arrays_at(&filled->arrays, &element), 4);
+        arrays_fill_poison(&filled->arrays, arrays_at(&filled->arrays, &element), 4, true);
         ck_assert_uint_eq(arrays_find_poison(&filled->arrays, 4, plan->elements), i - 1);
     }
     drop(filled);

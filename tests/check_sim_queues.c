@@ -403,7 +403,7 @@ START_TEST(test_callbacks_take_turns_and_hold_their_stream)
 }
 END_TEST
 
-/* The thread is told of a callback; and one that has slept, for 1 ms before a run, wakes. One
+/* The thread is told of a callback; and one that has slept, for 4 ms before a run, wakes. One
  * right behind another in its stream is called at once. */
 START_TEST(test_callbacks_are_told_of)
 {
@@ -422,10 +422,10 @@ START_TEST(test_callbacks_are_told_of)
     sim_assert_span(&timeline, 2, 390, 430);
     sim_assert_span(&timeline, 4, 780, 820);
     timeline_free(&timeline);
-    machine.callback_wake_ns = 100000; /* times the roots of 0.100005 and of 50 / 10^7 */
+    machine.callback_wake_ns = 100000; /* times the roots of 0.400005 and of 50 / 10^7 */
     timeline = sim_run(&machine, &plan);
-    sim_assert_span(&timeline, 1, 31974, 32014);
-    sim_assert_span(&timeline, 4, 32628, 32668);
+    sim_assert_span(&timeline, 1, 63596, 63636);
+    sim_assert_span(&timeline, 4, 64250, 64290);
     timeline_free(&timeline);
     plan_free(&plan);
 }
@@ -445,9 +445,31 @@ START_TEST(test_threads_wake_once)
     test_kernel(&plan, 2, 2, 0, 25, 1); /* ends at 400 */
     sim_callback(&plan, 2, 2);
     struct timeline timeline = sim_run(&machine, &plan);
-    sim_assert_span(&timeline, 0, 31923, 32923);
-    sim_assert_span(&timeline, 2, 32923, 33923);
-    sim_assert_span(&timeline, 4, 33923, 34923);
+    sim_assert_span(&timeline, 0, 63546, 64546);
+    sim_assert_span(&timeline, 2, 64546, 65546);
+    sim_assert_span(&timeline, 4, 65546, 66546);
+    timeline_free(&timeline);
+    plan_free(&plan);
+}
+END_TEST
+
+/* The driver's thread, when it wakes for a callback, makes the next call longer, and that one
+ * alone: by a third of what telling it takes. */
+START_TEST(test_callbacks_hold_a_call)
+{
+    struct machine machine = test_machine();
+    machine.issue_kernel_ns = 1000;
+    machine.callback_latency_ns = 300;
+    struct plan plan = test_plan(2, 0, 4, 50);
+    test_kernel(&plan, 0, 0, 0, 25, 8); /* 1000 to 1050; it is called back at 1350 */
+    sim_callback(&plan, 0, 0);
+    for (uint32_t i = 1; i < 4; i++)
+        test_kernel(&plan, 1, i, 0, 25, 8);
+    struct timeline timeline = sim_run(&machine, &plan);
+    sim_assert_span(&timeline, 1, 1350, 1350);
+    sim_assert_span(&timeline, 2, 2000, 2050);
+    sim_assert_span(&timeline, 3, 3100, 3150);
+    sim_assert_span(&timeline, 4, 4100, 4150);
     timeline_free(&timeline);
     plan_free(&plan);
 }
@@ -474,6 +496,7 @@ Suite *sim_queues_suite(void)
     tcase_add_test(tests, test_pageable_copies_synchronise_their_stream);
     tcase_add_test(tests, test_callbacks_take_turns_and_hold_their_stream);
     tcase_add_test(tests, test_callbacks_are_told_of);
+    tcase_add_test(tests, test_callbacks_hold_a_call);
     tcase_add_test(tests, test_threads_wake_once);
     suite_add_tcase(suite, tests);
     return suite;

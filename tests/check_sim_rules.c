@@ -117,8 +117,9 @@ START_TEST(test_rule_fullest_sm)
 }
 END_TEST
 
-/* Few blocks wait less for what lies in the cache, but for scans, and where nothing comes
- * between a thread's elements. */
+/* Few blocks wait less for what lies in the cache, scans a little less, and much less for what
+ * a launch before has written. The more streams' tiles are there, the less of them the cache
+ * has. */
 START_TEST(test_rule_waits)
 {
     const struct kernel *scale = kernel_find("scale"), *scan = kernel_find("scan"),
@@ -126,13 +127,18 @@ START_TEST(test_rule_waits)
     const struct kernel_params params = {.intensity = 3};
     struct machine machine = test_machine();
     machine.idle_memory_share = 0.5;
-#define IDLE(kernel) rule_launch_cost(&machine, kernel, &params, 1024).idle_memory_share
-    ck_assert_double_eq(IDLE(scale), 0.5);
-    ck_assert_double_eq(IDLE(launches), 0.25);
-    machine.l2_bytes = 1 << 20;
-    ck_assert_double_lt(IDLE(scale), 0.4);
-    ck_assert_double_eq(IDLE(scan), 0.5);
-    ck_assert_double_eq(IDLE(launches), IDLE(scale) / 2);
+#define IDLE(kernel, streams)                                                                  \
+    rule_launch_cost(&machine, kernel, &params, 1024, streams).idle_memory_share
+    ck_assert_double_eq(IDLE(scale, 1), 0.5);
+    ck_assert_double_eq(IDLE(launches, 1), 0.5);
+    machine.l2_bytes = 1 << 20; /* tiles of `scale` have 8 KiB */
+    ck_assert_double_lt(IDLE(scale, 1), 0.4);
+    ck_assert_double_lt(IDLE(scale, 1), IDLE(scan, 1));
+    ck_assert_double_lt(IDLE(scan, 1), 0.5);
+    ck_assert_double_lt(IDLE(launches, 1), 0.25);
+    ck_assert_double_eq(IDLE(scale, 32), IDLE(scale, 1));
+    ck_assert_double_eq_tol(IDLE(scale, 48), (IDLE(scale, 1) + 0.5) / 2, 1e-9);
+    ck_assert_double_eq(IDLE(scale, 64), 0.5);
 #undef IDLE
 }
 END_TEST

@@ -16,6 +16,7 @@ launch-1     launch   1  kernels throughput
 launch-32    launch   32 kernels throughput
 copies       copies   0
 devices      devices  0
+handoff      handoff  0
 memory-alloc memory   0  alloc
 memory-columns memory 0  columns
 memory-managed memory 0  managed

@@ -122,18 +122,12 @@ enum status headway_find(const struct timeline *timeline, int64_t limit_ns,
  * on, 0 at first; times must not fall from call to call. */
 int64_t headway_lost_ns(const struct headway *headway, int64_t until_ns, uint32_t *at);
 
-/* --- bound.c: the work that bounds a run, what its limit is the sum of, span by span --- */
-
+/* The work that bounds a run, what its limit is the sum of, span by span. */
 struct bound {
     const struct plan *plan;
     const struct machine *machine;
     const struct limit *limit;
-    double in_ns, out_ns, peer_ns; /* per byte, where copies bind */
 };
-
-/* Finds what of a plan's copies binds where `limit` is its limit. */
-void bound_find(const struct plan *plan, const struct machine *machine,
-                const struct limit *limit, struct bound *bound);
 
 /* Returns how much of the limit is a span's work, in ns at the machine's rate: a headway_weight
  * with a struct bound. */

@@ -1,9 +1,48 @@
-/* headway.c - a line of straight pieces, one between any two starts or ends of spans. */
+/* headway.c - the work that bounds a run: the parts of the sums in limit.c, and how far they
+ * had come, a line of straight pieces, one between any two starts or ends of spans. */
 #include "analysis/analysis.h"
 #include "core/compare.h"
+#include "plan/rules.h"
 
 #include <math.h>
 #include <stdlib.h>
+
+/* --- the work --- */
+
+static double kernel_work_ns(const struct bound *bound, const struct op *op)
+{
+    const struct kernel *kernel = bound->plan->chain[op->kernel.link];
+    struct kernel_cost cost =
+        machine_kernel_cost(bound->machine, kernel, &bound->plan->params, op->kernel.count);
+    const double ns = fmax(cost.memory_ns, cost.arithmetic_ns);
+    if (bound->plan->by_link) /* the other devices' kernels are not what binds */
+        return plan_link_device(bound->plan, op->kernel.link) == bound->limit->device ? ns : 0;
+    return ns / plan_gpus(bound->plan);
+}
+
+double bound_work(const void *context, const struct span *span)
+{
+    const struct bound *bound = context;
+    const struct op *op = &bound->plan->ops[span->op];
+    if (bound->limit->cause == LIMIT_CPU)
+        return span->kind == OP_CPU ? (double)op->cpu.count : 0;
+    if (span->kind == OP_KERNEL && bound->plan->has_halo)
+        return kernel_work_ns(bound, op); /* copies and kernels are parts of one sum */
+    if (bound->limit->cause == LIMIT_COMPUTE && !bound->plan->has_halo)
+        return span->kind == OP_KERNEL ? kernel_work_ns(bound, op) : 0;
+    if (span->kind == OP_KERNEL && plan_kernels_move_bytes(bound->plan))
+        return (double)span->bytes;
+    if (op_is_copy(span->kind) && op->copy.host.buffer == BUFFER_HOST_EXCHANGE &&
+        !bound->limit->by_host)
+        return 0; /* the limit knows a better way */
+    double rate = span->kind == OP_H2D    ? bound->limit->copies.in_ns
+                  : span->kind == OP_D2H  ? bound->limit->copies.out_ns
+                  : span->kind == OP_PEER ? bound->limit->copies.peer_ns
+                                          : 0;
+    return rate * (double)span->bytes;
+}
+
+/* --- the line --- */
 
 /* A change of the rate of work. */
 struct change {

@@ -4,9 +4,6 @@
 #include "analysis/traced.h"
 
 #include "core/compare.h"
-#include "core/items.h"
-
-#include <stdlib.h>
 
 enum {
     TELLING_NS =
@@ -19,12 +16,8 @@ enum {
 uint32_t traced_call_of(const struct traced *traced, uint32_t index)
 {
     const struct timeline *timeline = traced->timeline;
-    int64_t issue_ns = timeline->spans[index].issue_ns;
-    if (timeline->issue_unknown || (timeline->begun && issue_ns == 0))
-        return SPAN_NONE;
-    BISECT(at, i, 0, timeline->call_count, timeline->calls[i].start_ns < issue_ns);
-    bool found = at < timeline->call_count && timeline->calls[at].start_ns == issue_ns;
-    return found ? (uint32_t)at : SPAN_NONE;
+    const struct host_call *call = timeline_call_of(timeline, &timeline->spans[index]);
+    return call != NULL ? (uint32_t)(call - timeline->calls) : SPAN_NONE;
 }
 
 static int64_t length_of(const struct host_call *call)
@@ -63,32 +56,26 @@ static bool holds(const struct host_call *call)
            length_of(call) > TRACED_LATE_NS;
 }
 
-static bool add_hold(struct holds *holds, int64_t from_ns, int64_t until_ns)
+static void add_hold(struct holds *holds, int64_t from_ns, int64_t until_ns)
 {
-    if (holds->count > 0 && holds->items[holds->count - 1].until_ns >= until_ns)
-        return true;
-    struct hold_until *hold = ITEMS_ADD(holds->items, holds->count, holds->room);
-    if (hold != NULL)
-        *hold = (struct hold_until){from_ns, until_ns};
-    return hold != NULL;
+    if (holds->count == 0 || holds->items[holds->count - 1].until_ns < until_ns)
+        holds->items[holds->count++] = (struct hold_until){from_ns, until_ns};
 }
 
 /* Finds the calls that keep the device from its work. */
-static bool find_holds(struct traced *traced)
+static void find_holds(struct traced *traced)
 {
     const struct timeline *timeline = traced->timeline;
-    bool room = true;
-    for (uint32_t i = 0; i < timeline->call_count && room; i++) {
+    for (uint32_t i = 0; i < timeline->call_count; i++) {
         const struct host_call *call = &timeline->calls[i];
         if (is_load(traced, i)) {
             const int64_t until_ns = timeline->spans[traced->issued[i]].start_ns;
-            room = add_hold(&traced->loads, call->start_ns, until_ns) &&
-                   add_hold(&traced->held, call->start_ns, until_ns);
+            add_hold(&traced->loads, call->start_ns, until_ns);
+            add_hold(&traced->held, call->start_ns, until_ns);
         }
-        if (room && holds(call))
-            room = add_hold(&traced->held, call->start_ns, call->end_ns);
+        if (holds(call))
+            add_hold(&traced->held, call->start_ns, call->end_ns);
     }
-    return room;
 }
 
 /* Returns true if one of the calls that began before `before_ns` lasts beyond `after_ns`. */
@@ -145,7 +132,7 @@ bool traced_keeps_loading(const struct traced *traced)
 }
 
 /* Finds the first launch of each kernel. */
-static bool find_first_launches(struct traced *traced)
+static void find_first_launches(struct traced *traced)
 {
     const struct timeline *timeline = traced->timeline;
     size_t links = 1;
@@ -158,19 +145,16 @@ static bool find_first_launches(struct traced *traced)
         if (timeline->spans[i].kind == OP_KERNEL)
             traced->first_launches[timeline->spans[i].link] = i;
     }
-    return traced->first_launches != NULL;
 }
 
 /* Finds whether launches return only when their kernels have ended: all but a few of those that
  * are long enough to tell do. */
-static bool find_launches(struct traced *traced)
+static void find_launches(struct traced *traced)
 {
     const struct timeline *timeline = traced->timeline;
-    int64_t *lengths = malloc((timeline->call_count + (size_t)1) * sizeof *lengths);
+    int64_t *lengths = traced->room;
     size_t count = 0, again = 0;
     uint32_t telling = 0, blocking = 0, behind = 0;
-    if (lengths == NULL)
-        return false;
     for (uint32_t i = 0; i < timeline->call_count; i++) {
         const struct host_call *call = &timeline->calls[i];
         uint32_t span = traced->issued[i];
@@ -196,14 +180,12 @@ static bool find_launches(struct traced *traced)
         blocking += waits;
     }
     traced->launch_ns = half_ns(lengths, again >= TRACED_LOAD_LAUNCHES ? again : count);
-    free(lengths);
     if (count == 1)
         traced->launch_ns = earlier(traced->launch_ns, TRACED_LAUNCH_NS);
     traced->slow_ns = later(TRACED_LATE_NS, TRACED_LOAD_LAUNCHES * traced->launch_ns);
     traced->launches_block = telling >= BLOCKING_MIN && 10 * blocking >= 9 * telling;
     traced->launches_may_block =
         !traced->launches_block && count >= BLOCKING_MIN && 10 * (size_t)behind >= 9 * count;
-    return true;
 }
 
 /* Finds the ops that the device began late though it was idle. Where functions of the host's
@@ -231,10 +213,12 @@ static void find_stalls(struct traced *traced)
     }
 }
 
-bool launched_find(struct traced *traced)
+void launched_find(struct traced *traced)
 {
-    if (!find_first_launches(traced) || !find_launches(traced) || !find_holds(traced))
-        return false;
+    find_first_launches(traced);
+    if (traced->first_launches == NULL)
+        return;
+    find_launches(traced);
+    find_holds(traced);
     find_stalls(traced);
-    return true;
 }

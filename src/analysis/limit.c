@@ -10,11 +10,11 @@
 #include <math.h>
 
 /* The times in ns that a share of the elements needs on the links (or in what all devices
- * share, if that takes longer) and on the GPUs' units; and the figure that sets the former. */
+ * share, if that takes longer) and on the GPUs' units; and what sets the former. */
 struct limit_needs {
     double copies, kernels;
     enum limit_cause cause; /* what sets the former */
-    const char *figure;
+    struct limit_by by;
     bool by_host; /* by links: tiles are passed on through the host's memory */
 };
 
@@ -88,34 +88,49 @@ static double copies_ns(const struct machine *machine, double in, double out)
                   (out - out_beside * together_s) / out_rate);
 }
 
-/* Returns the time to move `in` and `out` bytes, and sets which rate sets it. Kernels on mapped
- * memory need no engine and can move both at once, but use the link less well. */
-static double link_ns(const struct machine *machine, double in, double out, const char **figure)
+/* Returns the time to move `in` and `out` bytes over the link of each of `devices`, and sets
+ * which rate sets it. Kernels on mapped memory need no engine and can move both at once, but
+ * use the link less well. */
+static double link_ns(const struct machine *machine, uint32_t devices, double in, double out,
+                      struct limit_by *by)
 {
     double in_s = in / machine->h2d_bytes_per_s, out_s = out / machine->d2h_bytes_per_s;
     double copies = copies_ns(machine, in, out);
     double mapped = machine_link_ns(machine, in, out) / machine_mapped_share(machine, NULL);
     bool shared = machine->copy_engines == 2 || mapped < copies;
-    bool joint = (in + out) / machine->joint_bytes_per_s > fmax(in_s, out_s);
-    *figure = shared && joint ? "joint_bytes_per_s"
-              : in_s >= out_s ? "h2d_bytes_per_s"
-                              : "d2h_bytes_per_s";
+    const bool joint = shared && (in + out) / machine->joint_bytes_per_s > fmax(in_s, out_s);
+    const bool turns = machine->copy_engines == 1; /* whichever takes longer, both do */
+    const double both_ns = 1e9 / machine->joint_bytes_per_s / devices,
+                 in_ns = 1e9 / machine->h2d_bytes_per_s / devices,
+                 out_ns = 1e9 / machine->d2h_bytes_per_s / devices;
+    if (joint)
+        *by = (struct limit_by){"joint_bytes_per_s", both_ns, both_ns, 0};
+    else if (in_s >= out_s)
+        *by = (struct limit_by){"h2d_bytes_per_s", in_ns, 0, 0};
+    else
+        *by = (struct limit_by){"d2h_bytes_per_s", 0, out_ns, 0};
+    if (turns)
+        *by = (struct limit_by){by->figure, in_ns, out_ns, 0};
     return fmin(copies, mapped);
 }
 
 /* Returns the least time that what devices share takes for all their copies of `in` and `out`
  * bytes, and sets which figure sets it; 0 for a single device, whose own rates include that. */
 static double host_ns(const struct machine *machine, uint32_t devices, double in, double out,
-                      const char **figure)
+                      struct limit_by *by)
 {
     if (devices == 1)
         return 0;
     const struct host_rates rates = rule_host_rates(machine, devices);
     const double in_s = in / rates.in, out_s = out / rates.out;
     const double joint_s = (in + out) / rates.joint;
-    *figure = joint_s > fmax(in_s, out_s) ? "host_joint_bytes_per_s"
-              : in_s >= out_s             ? "host_h2d_bytes_per_s"
-                                          : "host_d2h_bytes_per_s";
+    if (joint_s > fmax(in_s, out_s))
+        *by = (struct limit_by){"host_joint_bytes_per_s", 1e9 / rates.joint, 1e9 / rates.joint,
+                                0};
+    else if (in_s >= out_s)
+        *by = (struct limit_by){"host_h2d_bytes_per_s", 1e9 / rates.in, 0, 0};
+    else
+        *by = (struct limit_by){"host_d2h_bytes_per_s", 0, 1e9 / rates.out, 0};
     return 1e9 * fmax(joint_s, fmax(in_s, out_s));
 }
 
@@ -126,31 +141,33 @@ static enum limit_cause shared_cause(const struct machine *machine)
 
 /* Raises what the copies need to `ns`, if that is more. */
 static void need(struct limit_needs *needs, double ns, enum limit_cause cause,
-                 const char *figure)
+                 struct limit_by by)
 {
     if (ns <= needs->copies)
         return;
     needs->copies = ns;
     needs->cause = cause;
-    needs->figure = figure;
+    needs->by = by;
 }
 
 /* By links and the host: each device's link carries what comes in and what goes on. */
 static void need_by_host(const struct machine *machine, uint32_t devices, double in, double out,
                          double handed, struct limit_needs *needs)
 {
-    const char *figure = NULL;
-    double ns = link_ns(machine, in, handed, &figure);
-    need(needs, ns, LIMIT_COPIES, figure);
-    ns = link_ns(machine, handed, out, &figure);
-    need(needs, ns, LIMIT_COPIES, figure);
+    struct limit_by by = {0};
+    double ns = link_ns(machine, devices, in, handed, &by);
+    need(needs, ns, LIMIT_COPIES, by);
+    ns = link_ns(machine, devices, handed, out, &by);
+    need(needs, ns, LIMIT_COPIES, by);
     if (devices > 2) {
-        ns = link_ns(machine, handed, handed, &figure);
-        need(needs, ns, LIMIT_COPIES, figure);
+        ns = link_ns(machine, devices, handed, handed, &by);
+        need(needs, ns, LIMIT_COPIES, by);
     }
     const double more = (devices - 1) * handed;
-    ns = host_ns(machine, devices, in + more, out + more, &figure);
-    need(needs, ns, shared_cause(machine), figure);
+    ns = host_ns(machine, devices, in + more, out + more, &by);
+    need(needs, ns, shared_cause(machine), by);
+    needs->by_host = true; /* a copy to another device does what one out and one in would */
+    needs->by.peer_ns = needs->by.in_ns + needs->by.out_ns;
 }
 
 /* By links, as peers: one device's link carries what comes in, and another's what goes out; a
@@ -159,18 +176,24 @@ static void need_as_peers(const struct machine *machine, uint32_t devices, doubl
                           double out, double handed, struct limit_needs *needs)
 {
     const double in_rate = machine->h2d_bytes_per_s, out_rate = machine->d2h_bytes_per_s;
-    const double both = rule_apart_bytes_per_s(machine);
-    need(needs, 1e9 * in / in_rate, LIMIT_COPIES, "h2d_bytes_per_s");
-    need(needs, 1e9 * out / out_rate, LIMIT_COPIES, "d2h_bytes_per_s");
-    need(needs, 1e9 * (in + out) / both, shared_cause(machine), "host_joint_bytes_per_s");
-    need(needs, 1e9 * handed / machine->peer_bytes_per_s, LIMIT_PEER, "peer_bytes_per_s");
-    /* It may also do one after the other. */
-    const bool at_once = machine->peer_joint_bytes_per_s > machine->peer_bytes_per_s;
+    const double both = rule_apart_bytes_per_s(machine), peer = machine->peer_bytes_per_s;
+    /* Between two others a device may also do one after the other. */
+    const bool at_once = machine->peer_joint_bytes_per_s > peer;
+    const double joint = at_once ? machine->peer_joint_bytes_per_s : peer;
+    /* Each but the last sends as much as another. */
+    const double peer_ns = 1e9 / fmin(peer, devices > 2 ? joint / 2 : peer) / (devices - 1);
+    need(needs, 1e9 * in / in_rate, LIMIT_COPIES,
+         (struct limit_by){"h2d_bytes_per_s", 1e9 / in_rate, 0, 0});
+    need(needs, 1e9 * out / out_rate, LIMIT_COPIES,
+         (struct limit_by){"d2h_bytes_per_s", 0, 1e9 / out_rate, 0});
+    need(needs, 1e9 * (in + out) / both, shared_cause(machine),
+         (struct limit_by){"host_joint_bytes_per_s", 1e9 / both, 1e9 / both, 0});
+    need(needs, 1e9 * handed / peer, LIMIT_PEER,
+         (struct limit_by){"peer_bytes_per_s", 0, 0, peer_ns});
     if (devices > 2)
-        need(needs,
-             2e9 * handed /
-                 (at_once ? machine->peer_joint_bytes_per_s : machine->peer_bytes_per_s),
-             LIMIT_PEER, at_once ? "peer_joint_bytes_per_s" : "peer_bytes_per_s");
+        need(needs, 2e9 * handed / joint, LIMIT_PEER,
+             (struct limit_by){at_once ? "peer_joint_bytes_per_s" : "peer_bytes_per_s", 0, 0,
+                               peer_ns});
 }
 
 /* Does what needs_of() does if devices have parts of the chain. */
@@ -181,10 +204,9 @@ static struct limit_needs needs_by_link(const struct machine *machine,
     const double out = share * work->out_bytes + work->result_bytes;
     const double handed = share * work->handed_bytes;
     struct limit_needs needs = {.kernels = share * work->kernels_ns,
-                                .figure = "h2d_bytes_per_s"};
+                                .by.figure = "h2d_bytes_per_s"};
     struct limit_needs as_peers = needs, by_host = needs;
     need_by_host(machine, work->devices, in, out, handed, &by_host);
-    by_host.by_host = true;
     if (machine_has_peers(machine))
         need_as_peers(machine, work->devices, in, out, handed, &as_peers);
     return machine_has_peers(machine) && as_peers.copies <= by_host.copies ? as_peers : by_host;
@@ -200,18 +222,23 @@ static struct limit_needs needs_in_steps(const struct machine *machine,
 {
     const uint32_t devices = work->devices, ahead = devices - 1;
     const double in = work->in_bytes, out = work->out_bytes;
-    const double link =
-        1e9 / devices * (in / machine->h2d_bytes_per_s + out / machine->d2h_bytes_per_s);
+    const double in_rate = machine->h2d_bytes_per_s, out_rate = machine->d2h_bytes_per_s;
+    const double link = 1e9 / devices * (in / in_rate + out / out_rate);
+    const struct limit_by links = {in / in_rate >= out / out_rate ? "h2d_bytes_per_s"
+                                                                  : "d2h_bytes_per_s",
+                                   1e9 / (in_rate * devices), 1e9 / (out_rate * devices), 0};
     struct limit_needs needs = {.kernels = work->kernels_ns / devices};
-    need(&needs, link, LIMIT_COPIES,
-         in / machine->h2d_bytes_per_s >= out / machine->d2h_bytes_per_s ? "h2d_bytes_per_s"
-                                                                         : "d2h_bytes_per_s");
+    need(&needs, link, LIMIT_COPIES, links);
     if (devices == 1 || work->steps <= ahead)
         return needs;
     const struct host_rates rates = rule_host_rates(machine, devices);
     const double host = 1e9 * (in / rates.in + out / rates.out);
     need(&needs, host - needs.kernels * ahead / work->steps, shared_cause(machine),
-         in / rates.in >= out / rates.out ? "host_h2d_bytes_per_s" : "host_d2h_bytes_per_s");
+         (struct limit_by){in / rates.in >= out / rates.out ? "host_h2d_bytes_per_s"
+                                                            : "host_d2h_bytes_per_s",
+                           1e9 / rates.in, 1e9 / rates.out, 0});
+    if (needs.copies < needs.kernels) /* copies are the lesser part, and count as on a link */
+        needs.by = links;
     return needs;
 }
 
@@ -224,13 +251,13 @@ static struct limit_needs needs_of(const struct machine *machine, const struct l
         return needs_by_link(machine, work, share);
     const uint32_t devices = work->devices;
     const double in = share * work->in_bytes, out = share * work->out_bytes;
-    const char *host_figure = NULL;
+    struct limit_by by = {0};
     struct limit_needs needs = {.kernels = share * work->kernels_ns / devices};
-    needs.copies = link_ns(machine, in / devices + work->resident_bytes,
-                           out / devices + work->result_bytes, &needs.figure);
+    needs.copies = link_ns(machine, devices, in / devices + work->resident_bytes,
+                           out / devices + work->result_bytes, &needs.by);
     const double host = host_ns(machine, devices, in + devices * work->resident_bytes,
-                                out + work->result_bytes, &host_figure);
-    need(&needs, host, shared_cause(machine), host_figure);
+                                out + work->result_bytes, &by);
+    need(&needs, host, shared_cause(machine), by);
     return needs;
 }
 
@@ -297,7 +324,8 @@ struct limit limit_of(const struct machine *machine, const struct plan *plan)
     limit.cause = limit.cpu_share > 0.5 ? LIMIT_CPU : copies ? needs.cause : LIMIT_COMPUTE;
     limit.figure = limit.cause == LIMIT_CPU       ? "cpu_flops_per_s"
                    : limit.cause == LIMIT_COMPUTE ? kernel_figure(machine, plan)
-                                                  : needs.figure;
+                                                  : needs.by.figure;
+    limit.copies = needs.by;
     return limit;
 }
 
@@ -305,7 +333,7 @@ struct limit limit_of_recorded(const struct machine *machine, const struct plan 
                                int64_t kernels_most_ns)
 {
     double in = 0, out = 0, kernels = 0, peers = 0;
-    const char *figure;
+    struct limit_by by;
     for (uint32_t i = 0; i < plan->op_count; i++) {
         const struct op *op = &plan->ops[i];
         const struct op_recorded *seen = &plan->recorded->ops[i];
@@ -320,7 +348,7 @@ struct limit limit_of_recorded(const struct machine *machine, const struct plan 
     /* Kernels of which it is not known what they work on may need their order. */
     if (kernels > (double)kernels_most_ns || plan->recorded->access_count == 0)
         kernels = (double)kernels_most_ns;
-    double copies = link_ns(machine, in, out, &figure);
+    double copies = link_ns(machine, 1, in, out, &by);
     bool bound = copies >= kernels, by_peers = peers > fmax(copies, kernels);
     return (struct limit){
         .ns = floor_ns(fmax(peers, fmax(copies, kernels))),
@@ -328,7 +356,7 @@ struct limit limit_of_recorded(const struct machine *machine, const struct plan 
                  : bound  ? LIMIT_COPIES
                           : LIMIT_COMPUTE,
         .figure = by_peers ? "peer_bytes_per_s"
-                  : bound  ? figure
+                  : bound  ? by.figure
                            : "kernels",
         .copies_ns = floor_ns(copies),
         .compute_ns = floor_ns(kernels),

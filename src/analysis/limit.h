@@ -32,10 +32,18 @@ enum limit_cause {
     LIMIT_PEER
 };
 
+/* What sets how long copies take. */
+struct limit_by {
+    const char *figure;            /* of the machine file: "h2d_bytes_per_s" */
+    double in_ns, out_ns, peer_ns; /* that a byte takes in, out and to another device; 0: those
+                                      of that kind are not what binds */
+};
+
 struct limit {
     int64_t ns;
     enum limit_cause cause; /* what sets it */
     const char *figure;     /* the machine file's figure that sets it: "h2d_bytes_per_s" */
+    struct limit_by copies; /* where copies are part of it */
     uint32_t device;        /* by links: the one whose kernels take longest */
     bool by_host;           /* by links: the best way from one to the next is by the host */
     double cpu_share;       /* of the elements, in the best split; 0 without the CPU */

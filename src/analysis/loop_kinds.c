@@ -64,18 +64,9 @@ static bool find_templates(struct loop_kinds *kinds)
     return room;
 }
 
-/* Returns the call that issued an op; NULL where that is not known. */
-static const struct host_call *call_of(const struct timeline *timeline, const struct span *span)
-{
-    BISECT(at, i, 0, timeline->call_count, timeline->calls[i].start_ns < span->issue_ns);
-    const bool found = at < timeline->call_count && !timeline->issue_unknown &&
-                       timeline->calls[at].start_ns == span->issue_ns;
-    return found ? &timeline->calls[at] : NULL;
-}
-
 uint64_t loop_thread_of(const struct timeline *timeline, const struct span *span)
 {
-    const struct host_call *call = call_of(timeline, span);
+    const struct host_call *call = timeline_call_of(timeline, span);
     return call != NULL ? call->thread : 0;
 }
 
@@ -92,7 +83,8 @@ static bool find_loads(struct loop_kinds *kinds)
         const struct span *span = &timeline->spans[i];
         if (span->kind != OP_KERNEL || span->link >= timeline->name_count || again[span->link])
             continue;
-        const struct host_call *call = call_of(timeline, span), *first = loads[span->link];
+        const struct host_call *call = timeline_call_of(timeline, span),
+                               *first = loads[span->link];
         loads[span->link] = first != NULL ? first : call;
         if (call == NULL || first == NULL || call == first)
             continue;

@@ -28,12 +28,11 @@ struct made {
 
 COMPARE_BY(compare_made, struct made, thread, call);
 
-bool pace_find_threads(struct traced *traced)
+void pace_find_threads(struct traced *traced)
 {
     const struct timeline *timeline = traced->timeline;
-    struct made *made = malloc((timeline->call_count + (size_t)1) * sizeof *made);
-    if (made == NULL)
-        return false;
+    struct made *made = traced->room;
+    _Static_assert(sizeof *made <= 2 * sizeof(int64_t), "there is room for each");
     for (uint32_t i = 0; i < timeline->call_count; i++)
         made[i] = (struct made){.thread = timeline->calls[i].thread, .call = i};
     qsort(made, timeline->call_count, sizeof *made, compare_made);
@@ -42,19 +41,14 @@ bool pace_find_threads(struct traced *traced)
         bool issues = false;
         for (end = i; end < timeline->call_count && made[end].thread == made[i].thread; end++)
             issues |= traced->issued[made[end].call] != SPAN_NONE;
-        for (uint32_t k = i; k < end; k++) {
-            traced->call_before[made[k].call] = SPAN_NONE;
-            if (issues)
-                made[count++] = (struct made){traced->turns ? 0 : made[k].thread, made[k].call};
-        }
+        for (uint32_t k = i; k < end && issues; k++)
+            made[count++] = (struct made){traced->turns ? 0 : made[k].thread, made[k].call};
     }
     qsort(made, count, sizeof *made, compare_made);
     for (uint32_t i = 1; i < count; i++) {
         if (made[i - 1].thread == made[i].thread)
             traced->call_before[made[i].call] = made[i - 1].call;
     }
-    free(made);
-    return true;
 }
 
 /* Returns how long the host was in no call before call `index`, since the one before it that
@@ -90,13 +84,11 @@ static void find_once(struct traced *traced)
         traced->once_ns = longest_ns > traced->work_ns ? longest_ns : 0;
 }
 
-bool pace_find_work(struct traced *traced)
+void pace_find_work(struct traced *traced)
 {
     const struct timeline *timeline = traced->timeline;
-    int64_t *gaps = malloc((timeline->call_count + (size_t)1) * sizeof *gaps);
+    int64_t *gaps = traced->room;
     size_t count = 0;
-    if (gaps == NULL)
-        return false;
     for (uint32_t i = 0; i < timeline->call_count; i++) {
         if (traced->call_before[i] != SPAN_NONE &&
             (traced->issued[i] != SPAN_NONE ||
@@ -104,9 +96,7 @@ bool pace_find_work(struct traced *traced)
             gaps[count++] = elsewhere_ns(traced, i);
     }
     traced->work_ns = host_work_least_ns(half_ns(gaps, count));
-    free(gaps);
     find_once(traced);
-    return true;
 }
 
 /* --- the device's --- */

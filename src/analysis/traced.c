@@ -115,9 +115,8 @@ static void find_issued(struct traced *traced)
 
 /* Counts how often calls of a kind come, one or several, before an op of a name. What comes
  * several times before the same, and still in the second half of all, is in a loop; what a
- * start-up takes and makes comes before one op after another. Returns false when memory runs
- * out. */
-static bool find_rounds(struct traced *traced)
+ * start-up takes and makes comes before one op after another. */
+static void find_rounds(struct traced *traced)
 {
     enum { AGAIN = 3 };
     const struct timeline *timeline = traced->timeline;
@@ -142,7 +141,6 @@ static bool find_rounds(struct traced *traced)
             last[k] = SPAN_NONE;
         }
     }
-    return rounds != NULL;
 }
 
 /* Finds whether graphs, and whether several threads, issued the ops. */
@@ -303,7 +301,10 @@ bool traced_begin(struct traced *traced, const struct timeline *timeline,
     traced->ops_before = arena_zeros(arena, ops, sizeof *traced->ops_before);
     traced->slower_ns = arena_zeros(arena, ops, sizeof *traced->slower_ns);
     traced->issued = arena_zeros(arena, calls, sizeof *traced->issued);
-    traced->call_before = arena_zeros(arena, calls, sizeof *traced->call_before);
+    traced->call_before = arena_ones(arena, calls, sizeof *traced->call_before);
+    traced->loads.items = arena_zeros(arena, 2 * calls, sizeof *traced->loads.items);
+    traced->held.items = arena_zeros(arena, 2 * calls, sizeof *traced->held.items);
+    traced->room = arena_zeros(arena, 2 * calls, sizeof(int64_t));
     if (arena->full || analyse(timeline, &traced->analysis, NULL) != STATUS_OK)
         return false;
     find_rates(traced, machine);
@@ -314,13 +315,14 @@ bool traced_begin(struct traced *traced, const struct timeline *timeline,
     find_memsets(traced);
     find_pins(traced);
     pace_find_turns(traced);
-    return find_rounds(traced) && pace_find_threads(traced) && pace_find_work(traced) &&
-           launched_find(traced);
+    pace_find_threads(traced);
+    pace_find_work(traced);
+    find_rounds(traced);
+    launched_find(traced);
+    return !arena->full;
 }
 
 void traced_end(struct traced *traced)
 {
-    free(traced->loads.items);
-    free(traced->held.items);
     arena_free(&traced->arena);
 }

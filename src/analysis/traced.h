@@ -21,13 +21,14 @@ enum {
 struct holds {
     struct hold_until {
         int64_t from_ns, until_ns;
-    } * items;
-    size_t count, room;
+    } * items; /* room for two of each call */
+    size_t count;
 };
 
 struct traced {
     const struct timeline *timeline;
     struct arena arena; /* what has the tables below */
+    void *room;         /* for two numbers of each call, while it is made */
     struct analysis analysis;
     enum engine engine; /* the busiest, if pageable memory were page-locked, */
     int64_t busy_ns,
@@ -76,9 +77,8 @@ bool traced_begin(struct traced *traced, const struct timeline *timeline,
 void traced_end(struct traced *traced);
 
 /* For traced_begin(), when it knows which call issued which op: finds the first launches of
- * kernels, what launches have in common, and when the device was elsewhere. Returns false when
- * memory runs out. */
-bool launched_find(struct traced *traced);
+ * kernels, what launches have in common, and when the device was elsewhere. */
+void launched_find(struct traced *traced);
 
 /* Returns the call that issued span `index`; SPAN_NONE where it is not known. */
 uint32_t traced_call_of(const struct traced *traced, uint32_t index);
@@ -132,10 +132,10 @@ uint32_t traced_ops_of(const struct traced *traced, enum op_kind kind);
  * Finds the call before each on its thread; threads that take turns are one.
  *
  * Finds from which time on what passes from call to call is work of the host's own, where else
- * it only issues. Returns false when memory runs out. */
+ * it only issues. */
 void pace_find_turns(struct traced *traced);
-bool pace_find_threads(struct traced *traced);
-bool pace_find_work(struct traced *traced);
+void pace_find_threads(struct traced *traced);
+void pace_find_work(struct traced *traced);
 
 struct pace {
     uint32_t ops;

@@ -28,7 +28,7 @@ struct outcome {
     int code;
     char *output; /* what it printed */
     size_t length;
-    char fault[CHILD_ERRORS]; /* the last line of ours on its standard error */
+    char fault[CHILD_ERRORS], race[CHILD_ERRORS]; /* our last lines on its standard error */
 };
 
 static enum status tell(const char *name, const char *value, struct error *error)
@@ -116,13 +116,17 @@ static enum status run_order(const struct attempt *attempt, const char *order,
     outcome->length = child.length;
     char *rest = child.errors;
     for (char *line; (line = strsep(&rest, "\n")) != NULL;) {
-        if (strncmp(line, "pipeline: ", 10) == 0)
-            snprintf(outcome->fault, sizeof outcome->fault, "%s", line + 10);
+        if (strncmp(line, "pipeline: ", 10) != 0)
+            continue;
+        line += 10;
+        char *kept = strncmp(line, "race: ", 6) == 0 ? outcome->race : outcome->fault;
+        snprintf(kept, sizeof outcome->fault, "%s", line);
     }
     return STATUS_OK;
 }
 
-/* Writes what is another result into `text`; returns false where none is. */
+/* Writes what is another result into `text`, or a race where there was none; returns false
+ * where nothing is. */
 static bool differs(const struct outcome *one, const struct outcome *other, bool prints_alike,
                     char *text, size_t room)
 {
@@ -133,6 +137,8 @@ static bool differs(const struct outcome *one, const struct outcome *other, bool
         line += one->output[at++] == '\n';
     if (strcmp(one->fault, other->fault) != 0 && other->fault[0] != '\0')
         text_add(text, room, "; ", "%s", other->fault);
+    if (one->race[0] == '\0' && other->race[0] != '\0')
+        text_add(text, room, "; ", "%s", other->race);
     if (other->how == CHILD_LATE)
         text_add(text, room, "; ", "it did not end within 10 minutes");
     else if (one->how != other->how || one->code != other->code)
@@ -182,6 +188,12 @@ static enum status try_orders(const struct attempt *attempt, const struct option
                          " other orders of the streams, all of which CUDA allows, give another "
                          "result: an order is missing",
                          others, options->attempt.orders);
+    if (status == STATUS_OK && first.race[0] != '\0')
+        return error_set(error, STATUS_FAILED,
+                         "%" PRIu32
+                         " other orders of the streams give the same result, and yet "
+                         "an order is missing: %s",
+                         options->attempt.orders, first.race);
     if (status == STATUS_OK)
         record_say(options->quiet,
                    "%" PRIu32 " other orders of the streams give the same result",

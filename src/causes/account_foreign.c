@@ -118,17 +118,15 @@ static void find_near(struct foreign_pieces *pieces, enum verdict_code none)
 }
 
 /* Charges an idle time to what kept op `index` from starting or, with `whole`, from ending any
- * sooner, and what this does not reach and what has no cause to `none`. Returns false when
- * memory runs out. */
-static bool charge_idle(struct judge *judge, struct loss idle, uint32_t index, bool whole,
+ * sooner, and what this does not reach and what has no cause to `none`. */
+static void charge_idle(struct judge *judge, struct loss idle, uint32_t index, bool whole,
                         enum verdict_code none, struct foreign_pieces *pieces)
 {
     struct account *charges = &judge->charges;
     int64_t now_ns = idle.end_ns;
     if (idle.start_ns >= idle.end_ns)
-        return true;
-    if (!foreign_walk(judge, index, whole, idle.start_ns, pieces))
-        return false;
+        return;
+    foreign_walk(judge, index, whole, idle.start_ns, pieces);
     settle_links(judge, pieces, none, idle.end_ns - idle.start_ns);
     if (none == VERDICT_FEW_TILES)
         none = judge->timeline->partial ? VERDICT_UNKNOWN : way_of(judge, pieces);
@@ -146,7 +144,6 @@ static bool charge_idle(struct judge *judge, struct loss idle, uint32_t index, b
     }
     account_charge(charges, none, now_ns - idle.start_ns,
                    (struct loss){idle.start_ns, now_ns, idle.span});
-    return true;
 }
 
 /* Charges all times in which the busiest engine has nothing to do. Before its first op and
@@ -157,23 +154,22 @@ static bool charge_all(struct judge *judge)
     const struct resource engine = {judge->trace.engine, 0, 0};
     struct span **spans = malloc((timeline->span_count + (size_t)1) * sizeof *spans);
     struct foreign_pieces pieces = {0};
-    bool done = spans != NULL;
     int64_t reached_ns = 0;
-    size_t count = done ? timeline_engine_spans(timeline, engine, spans) : 0;
+    const size_t count = spans != NULL ? timeline_engine_spans(timeline, engine, spans) : 0;
     uint32_t index = SPAN_NONE;
-    for (size_t i = 0; i < count && done; i++) {
+    for (size_t i = 0; i < count; i++) {
         index = (uint32_t)(spans[i] - timeline->spans);
-        done = charge_idle(judge, (struct loss){reached_ns, spans[i]->start_ns, index}, index,
-                           false, i == 0 ? VERDICT_FEW_TILES : VERDICT_UNKNOWN, &pieces);
+        charge_idle(judge, (struct loss){reached_ns, spans[i]->start_ns, index}, index, false,
+                    i == 0 ? VERDICT_FEW_TILES : VERDICT_UNKNOWN, &pieces);
         account_charge(&judge->charges, VERDICT_PAGEABLE_MEMORY, judge->trace.slower_ns[index],
                        (struct loss){spans[i]->start_ns, spans[i]->end_ns, index});
         reached_ns = later(reached_ns, spans[i]->end_ns);
     }
-    const uint32_t last = done ? traced_ended_by(&judge->trace, INT64_MAX) : SPAN_NONE;
+    const uint32_t last = traced_ended_by(&judge->trace, INT64_MAX);
     if (last != SPAN_NONE) {
         const int64_t end_ns = timeline->spans[last].end_ns;
-        done = charge_idle(judge, (struct loss){reached_ns, end_ns, index}, last, true,
-                           VERDICT_FEW_TILES, &pieces);
+        charge_idle(judge, (struct loss){reached_ns, end_ns, index}, last, true,
+                    VERDICT_FEW_TILES, &pieces);
         reached_ns = later(reached_ns, end_ns);
     }
     /* Behind all ops: callbacks, waits. */
@@ -181,7 +177,7 @@ static bool charge_all(struct judge *judge)
         later(0, judge->trace.analysis.time_ns - reached_ns);
     free(pieces.items);
     free(spans);
-    return done;
+    return spans != NULL && !pieces.full;
 }
 
 /* --- the verdicts --- */

@@ -233,11 +233,10 @@ static void charge_all(const struct verdict_case *facts, const struct path_piece
 void verdict_account_find(const struct verdict_case *facts, struct account *account,
                           struct error *why)
 {
-    struct bound bound;
+    const struct bound bound = {facts->plan, facts->machine, facts->limit};
     struct path_pieces pieces = {0};
     struct headway headway = {0};
     account_begin(account, facts->timeline);
-    bound_find(facts->plan, facts->machine, facts->limit, &bound);
     if (pieces_find(facts->timeline, facts->critical, facts->plan, &pieces, why) == STATUS_OK &&
         headway_find(facts->timeline, facts->limit->ns, bound_work, &bound, &headway, why) ==
             STATUS_OK)

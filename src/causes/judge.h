@@ -205,11 +205,12 @@ struct foreign_pieces {
     struct foreign_piece *items;
     uint32_t count;
     size_t room;
+    bool full; /* memory ran out for one of them */
 };
 
 /* Follows what let go of op `index` back to `from_ns`, from its start, or where `whole` from
- * its end. Pieces may begin before `from_ns`. Returns false when memory runs out. */
-bool foreign_walk(struct judge *judge, uint32_t index, bool whole, int64_t from_ns,
+ * its end. Pieces may begin before `from_ns`. */
+void foreign_walk(struct judge *judge, uint32_t index, bool whole, int64_t from_ns,
                   struct foreign_pieces *pieces);
 
 /* Returns bits of the knobs whose causes the run shows nothing of: graphs where most ops are in

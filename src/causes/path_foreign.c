@@ -37,20 +37,20 @@ static bool keeps_others(enum verdict_code cause)
            cause == VERDICT_UNKNOWN;
 }
 
-/* Adds a piece; one without length counts for its link. Returns false when memory runs out. */
-static bool add(struct foreign_pieces *pieces, int64_t start_ns, int64_t end_ns,
+/* Adds a piece; one without length counts for its link. */
+static void add(struct foreign_pieces *pieces, int64_t start_ns, int64_t end_ns,
                 enum verdict_code cause, enum verdict_code link, uint32_t span)
 {
     struct foreign_piece *piece = ITEMS_ADD(pieces->items, pieces->count, pieces->room);
+    pieces->full |= piece == NULL;
     if (piece == NULL)
-        return false;
+        return;
     *piece = (struct foreign_piece){.start_ns = earlier(start_ns, end_ns),
                                     .end_ns = end_ns,
                                     .cause = cause,
                                     .link = link == VERDICT_REST && keeps_others(cause) ? cause
                                                                                         : link,
                                     .span = span};
-    return true;
 }
 
 /* --- the host --- */
@@ -119,7 +119,7 @@ enum verdict_code foreign_outside_cause(const struct judge *judge, uint32_t befo
 }
 
 /* Goes back over the calls of the host before call `index`, whose op was then issued. */
-static bool walk_host(const struct judge *judge, uint32_t index, int64_t from_ns,
+static void walk_host(const struct judge *judge, uint32_t index, int64_t from_ns,
                       struct foreign_pieces *pieces)
 {
     const struct host_call *calls = judge->timeline->calls;
@@ -128,25 +128,23 @@ static bool walk_host(const struct judge *judge, uint32_t index, int64_t from_ns
     for (uint32_t i = judge->trace.call_before[index]; now_ns > from_ns - TRACED_JITTER_NS;
          i = judge->trace.call_before[i]) {
         int64_t until_ns = i != SPAN_NONE ? calls[i].end_ns : from_ns;
-        if (until_ns < now_ns && !add(pieces, until_ns, now_ns,
-                                      foreign_outside_cause(judge, i, next, now_ns - until_ns),
-                                      VERDICT_REST, SPAN_NONE))
-            return false;
+        if (until_ns < now_ns)
+            add(pieces, until_ns, now_ns,
+                foreign_outside_cause(judge, i, next, now_ns - until_ns), VERDICT_REST,
+                SPAN_NONE);
         next = i;
         if (i == SPAN_NONE)
             break;
         now_ns = earlier(now_ns, calls[i].end_ns);
         const int64_t given_ns = foreign_giving_back_ns(judge, i);
-        if (given_ns > 0 && !add(pieces, now_ns - given_ns, now_ns, VERDICT_ALLOC_IN_STREAM,
-                                 VERDICT_REST, SPAN_NONE))
-            return false;
+        if (given_ns > 0)
+            add(pieces, now_ns - given_ns, now_ns, VERDICT_ALLOC_IN_STREAM, VERDICT_REST,
+                SPAN_NONE);
         now_ns -= given_ns;
-        if (!add(pieces, calls[i].start_ns, now_ns, foreign_call_cause(judge, i), VERDICT_REST,
-                 SPAN_NONE))
-            return false;
+        add(pieces, calls[i].start_ns, now_ns, foreign_call_cause(judge, i), VERDICT_REST,
+            SPAN_NONE);
         now_ns = earlier(now_ns, calls[i].start_ns);
     }
-    return true;
 }
 
 /* Returns what kept the host before it made call `index`: the last call before it that did more
@@ -173,7 +171,7 @@ static enum verdict_code kept_before(const struct judge *judge, uint32_t index)
 }
 
 /* Goes back over the time that an op was on its way since the host began to call for it. */
-static bool walk_issue(const struct judge *judge, uint32_t index, uint32_t call,
+static void walk_issue(const struct judge *judge, uint32_t index, uint32_t call,
                        enum verdict_code late, struct foreign_pieces *pieces)
 {
     const struct span *span = span_at(judge, index);
@@ -184,10 +182,10 @@ static bool walk_issue(const struct judge *judge, uint32_t index, uint32_t call,
     /* A launch that waits for its kernel was no wait before that began. */
     if (cause == VERDICT_LAUNCH_BLOCKING || cause == VERDICT_SYNC_IN_LOOP)
         cause = VERDICT_SMALL_TILES;
-    return (way_ns == 0 ||
-            add(pieces, returned_ns, span->start_ns,
-                way_ns > TRACED_LATE_NS ? late : VERDICT_SMALL_TILES, VERDICT_REST, index)) &&
-           add(pieces, own->start_ns, returned_ns, cause, VERDICT_REST, index);
+    if (way_ns > 0)
+        add(pieces, returned_ns, span->start_ns,
+            way_ns > TRACED_LATE_NS ? late : VERDICT_SMALL_TILES, VERDICT_REST, index);
+    add(pieces, own->start_ns, returned_ns, cause, VERDICT_REST, index);
 }
 
 /* --- ops --- */
@@ -401,39 +399,42 @@ static bool leads_back(const struct judge *judge, uint32_t next, uint32_t work)
 
 /* Adds why op `index` began only when it did, before the time that is looked at: it kept the
  * busiest engine waiting then. */
-static bool add_before(struct judge *judge, uint32_t index, struct foreign_pieces *pieces)
+static void add_before(struct judge *judge, uint32_t index, struct foreign_pieces *pieces)
 {
     const struct span *span = span_at(judge, index);
     const struct wait wait = wait_of(judge, index);
-    return add(pieces, span->start_ns, span->start_ns, VERDICT_REST,
-               wait.call != SPAN_NONE ? kept_before(judge, wait.call) : wait.link, SPAN_NONE);
+    add(pieces, span->start_ns, span->start_ns, VERDICT_REST,
+        wait.call != SPAN_NONE ? kept_before(judge, wait.call) : wait.link, SPAN_NONE);
 }
 
-bool foreign_walk(struct judge *judge, uint32_t index, bool whole, int64_t from_ns,
+void foreign_walk(struct judge *judge, uint32_t index, bool whole, int64_t from_ns,
                   struct foreign_pieces *pieces)
 {
     uint32_t work = SPAN_NONE;
     pieces->count = 0;
-    while (leads_back(judge, index, work) && index != SPAN_NONE) {
+    for (; leads_back(judge, index, work) && index != SPAN_NONE && !pieces->full;
+         whole = true) {
         const struct span *span = span_at(judge, index);
         work = op_is_call(span->kind) ? work : index;
-        if (whole && !add(pieces, span->start_ns, span->end_ns, work_cause(judge, span),
-                          VERDICT_REST, index))
-            return false;
-        whole = true;
-        if (span->start_ns <= from_ns)
-            return span->engine == judge->trace.engine || add_before(judge, index, pieces);
+        if (whole)
+            add(pieces, span->start_ns, span->end_ns, work_cause(judge, span), VERDICT_REST,
+                index);
+        if (span->start_ns <= from_ns) {
+            if (span->engine != judge->trace.engine)
+                add_before(judge, index, pieces);
+            return;
+        }
         const struct wait wait = wait_of(judge, index);
-        if (wait.call != SPAN_NONE)
-            return walk_issue(judge, index, wait.call, wait.late, pieces) &&
-                   walk_host(judge, wait.call, from_ns, pieces);
-        if (!add(pieces, wait.free_ns, span->start_ns, wait.late, wait.link, index))
-            return false;
-        pieces->items[pieces->count - 1].step = true;
-        if (wait.link == VERDICT_OTHER_DEVICE &&
-            !add(pieces, from_ns, wait.free_ns, wait.link, VERDICT_REST, index))
-            return false;
+        if (wait.call != SPAN_NONE) {
+            walk_issue(judge, index, wait.call, wait.late, pieces);
+            walk_host(judge, wait.call, from_ns, pieces);
+            return;
+        }
+        add(pieces, wait.free_ns, span->start_ns, wait.late, wait.link, index);
+        if (!pieces->full)
+            pieces->items[pieces->count - 1].step = true;
+        if (wait.link == VERDICT_OTHER_DEVICE)
+            add(pieces, from_ns, wait.free_ns, wait.link, VERDICT_REST, index);
         index = wait.span;
     }
-    return true;
 }

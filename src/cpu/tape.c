@@ -174,7 +174,8 @@ static void put_words(const uint64_t *words, uint32_t count)
     put("]");
 }
 
-/* Writes what a launch touched: addresses, bytes, and 1 for reads, 2 for writes, 3 for both. */
+/* Writes what a launch touched: addresses, bytes, and 1 for reads, 2 for writes, 4 for atomics
+ * alone, or their sum. */
 static void put_touched(const struct cpu_did *did)
 {
     enum { RANGES_MOST = 4096 }; /* of more, the words of the arguments have to do */
@@ -184,7 +185,7 @@ static void put_touched(const struct cpu_did *did)
     for (size_t i = 0; i < did->range_count; i++) {
         const struct cpu_range *range = &did->ranges[i];
         put("%s%" PRIuPTR ",%" PRIu64 ",%d", i > 0 ? "," : "", range->from, range->bytes,
-            range->reads + 2 * range->writes);
+            range->reads + 2 * range->writes + 4 * range->atomic);
     }
     put("]");
 }

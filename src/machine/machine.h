@@ -235,7 +235,11 @@ double machine_kernel_ns(const struct machine *machine, const struct kernel *ker
                          const struct kernel_params *params, uint64_t count);
 
 /* Return how long the CPU takes for the same work, and for that of a chain, in ns: one core for
- * work that is not worth a team's (kernel_is_for_team()), else all. */
+ * work that is not worth a team's (kernel_is_for_team()), else all. Where a kernel's own rate
+ * of bytes gives one repeat less time than its rate of arithmetic, which was measured with
+ * many, the first repeat takes that. [Measured on two H200s' hosts: `wave` took 1.01 to 1.08 ms
+ * for tiles of 1 MiB and 4.1 for 4, where ten repeats say 1.5 and 4.9:
+ * bench/results/h200-2026-11-30-rules-again.csv.xz, -rules.csv.xz] */
 double machine_cpu_ns(const struct machine *machine, const struct kernel *kernel,
                       const struct kernel_params *params, uint64_t count);
 

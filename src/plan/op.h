@@ -387,7 +387,8 @@ static inline uint64_t op_bytes(const struct op *op)
 enum { OP_ACCESS_MAX = KERNEL_INPUTS_MAX + 5 };
 struct access {
     struct range range;
-    int writes; /* 1 if the op writes the range, 0 if it only reads it */
+    int writes;  /* 1 if the op writes the range, 0 if it only reads it */
+    bool atomic; /* of recorded kernels: by atomic operations alone */
 };
 
 /* Fills `access` with what `op`, of a built plan, reads and writes and returns how many ranges

@@ -20,11 +20,10 @@ static const double READ_PART = 0.7;
  * and 25.6 in those of 4 and of 8: bench/results/h200-2026-11-25-small-tiles-staged.txt] */
 static const double MIXING_SWEEPS = 3;
 
-/* The part of its wait for the memory that a block waits for the cache. */
-static const double CACHED_WAIT = 0.6;
-
-/* The part of it that a block waits whose threads load ahead. */
-static const double AHEAD_WAIT = 0.5;
+/* The part of its wait for the memory that a block waits where all that lies on the device fits
+ * into the cache: for what a copy has brought, for that of a scan, whose blocks wait for one
+ * another, too, and for what a launch has just written. */
+static const double CACHED_WAIT = 0.6, CACHED_SCAN_WAIT = 0.85, WRITTEN_WAIT = 0.25;
 
 static double larger(double a, double b)
 {
@@ -85,16 +84,28 @@ struct kernel_cost rule_memory_cost(const struct machine *machine, const struct 
     };
 }
 
+/* Returns the part of `held` bytes that the cache has: all of a quarter of its size, none of
+ * half of it. */
+static double cached_part(const struct machine *machine, double held)
+{
+    const double size = (double)machine->l2_bytes;
+    return size > 0 ? smaller(1, larger(0, 2 - 4 * held / size)) : 0;
+}
+
 struct kernel_cost rule_launch_cost(const struct machine *machine, const struct kernel *kernel,
-                                    const struct kernel_params *params, uint64_t count)
+                                    const struct kernel_params *params, uint64_t count,
+                                    uint32_t streams)
 {
     struct kernel_cost cost = machine_kernel_cost(machine, kernel, params, count);
+    struct kernel_params once = *params;
     double bytes, flops;
-    kernel_work(kernel, params, count, &bytes, &flops);
-    if (kernel->shape != KERNEL_SCAN && bytes <= (double)machine->l2_bytes / 2)
-        cost.idle_memory_share *= CACHED_WAIT;
-    if (kernel->launch_per_repeat)
-        cost.idle_memory_share *= AHEAD_WAIT;
+    once.intensity = 1; /* what other repeats work on is the same */
+    kernel_work(kernel, &once, count, &bytes, &flops);
+    const double cached = cached_part(machine, larger(1, streams) * bytes);
+    const double copied = kernel->shape == KERNEL_SCAN ? CACHED_SCAN_WAIT : CACHED_WAIT;
+    const double first = 1 - (1 - copied) * cached, other = 1 - (1 - WRITTEN_WAIT) * cached;
+    const double launches = kernel_launches(kernel, params);
+    cost.idle_memory_share *= (first + (launches - 1) * other) / launches;
     return cost;
 }
 
@@ -196,7 +207,7 @@ int64_t rule_link_latency_ns(const struct machine *machine, double in, double ou
 double rule_launch_alone_ns(const struct machine *machine, const struct kernel *kernel,
                             const struct kernel_params *params, uint64_t count, uint32_t blocks)
 {
-    struct kernel_cost cost = rule_launch_cost(machine, kernel, params, count);
+    struct kernel_cost cost = rule_launch_cost(machine, kernel, params, count, 1);
     struct sweeps sweeps = rule_sweeps(count, kernel->sweep, blocks);
     double ns = (double)cost.fixed_ns;
     ns += sweeps.least * rule_sweep_ns(machine, cost, sweeps.share, blocks, DEALT_EVENLY);

@@ -8,6 +8,17 @@
 #include <stdlib.h>
 #include <string.h>
 
+const struct host_call *timeline_call_of(const struct timeline *timeline,
+                                         const struct span *span)
+{
+    if (timeline->issue_unknown || (timeline->begun && span->issue_ns == 0))
+        return NULL;
+    BISECT(at, i, 0, timeline->call_count, timeline->calls[i].start_ns < span->issue_ns);
+    const bool found =
+        at < timeline->call_count && timeline->calls[at].start_ns == span->issue_ns;
+    return found ? &timeline->calls[at] : NULL;
+}
+
 void timeline_free(struct timeline *timeline)
 {
     free(timeline->spans);

@@ -208,6 +208,10 @@ static inline const char *timeline_call_line(const struct timeline *timeline,
                : NULL;
 }
 
+/* Returns the call of a trace that issued an op; NULL: not known. O(log n). */
+const struct host_call *timeline_call_of(const struct timeline *timeline,
+                                         const struct span *span);
+
 /* The kind of a stream; plan.streams, which stands for none, is non-blocking. */
 static inline enum stream_kind timeline_stream_kind(const struct timeline *timeline,
                                                     uint32_t stream)

@@ -187,7 +187,10 @@ void rework_work_change(struct rework_draft *draft, const struct rework *change)
         struct rework_item *item = &draft->items[i];
         const int64_t peer_ns =
             change->reaches_peers ? rework_peer_ns(machine, &item->op, &item->seen) : 0;
-        item->seen.work_ns = peer_ns > 0 ? peer_ns : item->seen.work_ns;
+        if (peer_ns > 0) { /* the call takes part in a copy by way of the host, too */
+            item->seen.work_ns = peer_ns;
+            item->seen.call_ns = 0;
+        }
         if (change->spreads_blocks && rework_has_few_blocks(machine, &item->op, &item->seen))
             spread_blocks(machine, item);
         if (change->drops_repeats && item->seen.repeats)

@@ -12,12 +12,12 @@
 
 /* --- the output --- */
 
-void arrays_fill_poison(const struct arrays *arrays, void *memory, uint64_t bytes)
+void arrays_fill_poison(const struct arrays *arrays, void *memory, uint64_t bytes, bool team)
 {
     uint32_t *words = memory;
     _Static_assert(sizeof *words == sizeof(float), "one pattern serves all element types");
     const uint64_t count = bytes / sizeof *words;
-#pragma omp parallel for schedule(static) if (count >= ARRAYS_PARALLEL)
+#pragma omp parallel for schedule(static) if (team && count >= ARRAYS_PARALLEL)
     for (uint64_t i = 0; i < count; i++)
         words[i] = arrays->poison;
 }
@@ -179,6 +179,6 @@ void arrays_poison(struct arrays *arrays)
     arrays_unsettle();
     poison_draw(arrays);
     for (int b = BUFFER_HOST_OUT; b <= BUFFER_HOST_EXCHANGE; b++)
-        arrays_fill_poison(arrays, arrays->host[b], arrays->bytes[b]);
+        arrays_fill_poison(arrays, arrays->host[b], arrays->bytes[b], true);
     guard_gaps(arrays);
 }

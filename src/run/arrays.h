@@ -105,8 +105,9 @@ void arrays_generate(enum dtype dtype, uint64_t seed, int which, uint64_t first,
  * alike is the poison in one of them at most. */
 void arrays_poison(struct arrays *arrays);
 
-/* Fills `bytes` of memory, a multiple of 4, with the poison. */
-void arrays_fill_poison(const struct arrays *arrays, void *memory, uint64_t bytes);
+/* Fills `bytes` of memory, a multiple of 4, with the poison: by all cores where it is much, and
+ * `team`, else by the calling thread. */
+void arrays_fill_poison(const struct arrays *arrays, void *memory, uint64_t bytes, bool team);
 
 /* Returns the first of the output's `count` elements, of `element_bytes` each (4 or 8), that
  * holds nothing but the poison, or `count`. Tiles that other processes have are passed over. */

@@ -133,7 +133,7 @@ static void poison_device_memory(struct backend *backend, const struct plan *pla
     for (int b = BUFFER_FIRST_DEVICE; b < BUFFER_COUNT; b++) {
         if (backend->memory.buffers[b] != NULL && b != BUFFER_DEVICE_SCRATCH)
             arrays_fill_poison(backend->workload->arrays, backend->memory.buffers[b],
-                               plan->buffer_bytes[b]);
+                               plan->buffer_bytes[b], true);
     }
 }
 
@@ -189,7 +189,7 @@ static void poison_output(const struct backend *backend, const struct op *op)
         while (access[i].writes && rest.buffer != BUFFER_DEVICE_SCRATCH &&
                host_layout_next(backend->workload->plan, &rest, &piece))
             arrays_fill_poison(backend->workload->arrays,
-                               host_bytes_at(&backend->memory, &piece), piece.bytes);
+                               host_bytes_at(&backend->memory, &piece), piece.bytes, true);
     }
 }
 

@@ -297,13 +297,15 @@ enum status turns_end(struct simulation *sim, struct turn_engine *engine)
     return status == STATUS_OK ? turn_begin_next(sim, engine) : status;
 }
 
-int64_t callbacks_told_ns(struct simulation *sim, uint32_t process)
+int64_t callbacks_told_ns(struct simulation *sim, uint32_t op)
 {
-    struct turn_engine *thread = &sim->callbacks[process];
+    struct turn_engine *thread = &sim->callbacks[sim->lanes[stream_of(sim, op)].process];
     int64_t idle_ns = later(thread->awake_ns, thread->done_ns);
     int64_t told_ns = sim->now + rule_callback_told_ns(sim->machine, 0);
-    if (thread->op == NONE && sim->now > idle_ns)
+    if (thread->op == NONE && sim->now > idle_ns) {
         thread->awake_ns = sim->now + rule_callback_told_ns(sim->machine, sim->now - idle_ns);
+        host_hold(sim, op);
+    }
     return later(told_ns, thread->awake_ns);
 }
 

@@ -169,13 +169,20 @@ static enum status make_call(struct simulation *sim, struct host_thread *thread)
     if (queue != NULL)
         queue->calls++;
     const struct op_recorded *seen = plan_seen(sim->plan, op_at(sim, op));
-    int64_t call_ns = seen != NULL && seen->call_ns > 0 ? seen->call_ns : facts->issue_ns;
+    const bool known = seen != NULL && seen->call_ns > 0;
+    int64_t call_ns = known ? seen->call_ns : facts->issue_ns + thread->held_ns;
+    thread->held_ns = 0;
     call_ns += rule_load_ns(sim->machine, load_code(sim, op));
     if (sim->plan->issue == ISSUE_BATCH)
         call_ns += rule_issue_batch_ns(sim->machine, rule_copies(sim->plan, op_at(sim, op)));
     if (sim->calls_wait && rule_call_hands_over(sim->machine, sim->plan, op_at(sim, op)))
         call_ns += rule_piece_ns(sim->machine, OP_H2D, op_at(sim, op)->copy.host.bytes);
     return post_call(sim, thread, call_ns, EVENT_ISSUED);
+}
+
+void host_hold(struct simulation *sim, uint32_t op)
+{
+    thread_of(sim, op)->held_ns += rule_callback_holds_ns(sim->machine);
 }
 
 enum status host_begin_call(struct simulation *sim, struct host_thread *thread)

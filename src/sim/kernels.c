@@ -91,8 +91,11 @@ static const struct launch_work *kernel_work_of(struct simulation *sim, const st
     const struct kernel *kernel = sim->plan->chain[op->kernel.link];
     if (known->count != op->kernel.count || known->blocks != op->kernel.blocks) {
         const bool linked = plan_kernels_move_bytes(sim->plan);
-        known->cost = (linked ? machine_kernel_cost : rule_launch_cost)(
-            sim->machine, kernel, &sim->plan->params, op->kernel.count);
+        known->cost = linked
+                          ? machine_kernel_cost(sim->machine, kernel, &sim->plan->params,
+                                                op->kernel.count)
+                          : rule_launch_cost(sim->machine, kernel, &sim->plan->params,
+                                             op->kernel.count, sim->launching / sim->gpu_count);
         known->sweeps = rule_sweeps(op->kernel.count, kernel->sweep, op->kernel.blocks);
         known->count = op->kernel.count;
         known->blocks = op->kernel.blocks;

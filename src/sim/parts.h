@@ -169,6 +169,10 @@ enum status host_continue_calls(struct simulation *sim);
 /* Lets threads that wait for room in a queue look again. */
 enum status host_find_room(struct simulation *sim, struct hardware_queue *queue);
 
+/* Makes the next call longer of the thread that issued the callback `op`, which has returned.
+ */
+void host_hold(struct simulation *sim, uint32_t op);
+
 /* Takes note that a thread's call has issued its op, or done its own work; lets the thread go
  * on, unless the call waits; and returns from the call for `op`, if that still waits. */
 enum status host_end_call(struct simulation *sim, struct host_thread *thread);
@@ -182,9 +186,9 @@ enum status host_return_call(struct simulation *sim, uint32_t op);
 enum status copies_accept(struct simulation *sim, uint32_t op);
 enum status turns_accept(struct simulation *sim, struct turn_engine *engine, uint32_t op);
 
-/* Returns when the driver's thread of a process can run a callback to which its stream comes
- * now: it is told of it, and woken if it sleeps. */
-int64_t callbacks_told_ns(struct simulation *sim, uint32_t process);
+/* Returns when the driver's thread of its process can run callback `op`, to which its stream
+ * comes now: it is told of it, and woken if it sleeps. */
+int64_t callbacks_told_ns(struct simulation *sim, uint32_t op);
 enum status kernels_accept(struct simulation *sim, uint32_t op);
 
 /* The copy on engine `index` begins to move bytes; it has moved the last; the engine can take

@@ -118,7 +118,7 @@ static int64_t callback_ready_ns(struct simulation *sim, uint32_t op)
 {
     const struct lane_state *lane = &sim->lanes[stream_of(sim, op)];
     bool goes_on = lane->last_end_ns == sim->now && lane->last_kind == OP_CALLBACK;
-    return goes_on ? sim->now : callbacks_told_ns(sim, sim->lanes[stream_of(sim, op)].process);
+    return goes_on ? sim->now : callbacks_told_ns(sim, op);
 }
 
 static enum status head_is_due(struct simulation *sim, uint32_t op, bool woken)

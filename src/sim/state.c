@@ -102,6 +102,10 @@ static void link_ops(struct simulation *sim, uint32_t *last_in_stream, uint32_t 
             state->record = event_record[op->event.event] = record++;
         }
         sim->needs_domains |= needs_domains(sim, kind_of(sim, i));
+        if (sim->kinds[state->kind].is_launch && !sim->lanes[state->stream].launches) {
+            sim->lanes[state->stream].launches = true;
+            sim->launching++;
+        }
         if (!op_is_call(kind_of(sim, i)))
             link_in_stream(sim, i, last_in_stream, last_in_queue);
     }

@@ -112,6 +112,7 @@ struct host_thread {
     bool waited;     /* its own call, which it makes now, had to wait for the device */
     uint32_t next_blocked; /* another that waits for the same, or NONE */
     int64_t begin_ns;      /* when its present call began */
+    int64_t held_ns;       /* by callbacks: its next call takes that much longer */
 };
 
 struct record_state {
@@ -128,6 +129,7 @@ struct lane_state {
     uint8_t device;        /* whose block slots its kernels take: a place in simulation.gpus */
     uint8_t process;       /* that issues to it */
     int16_t queue;         /* of the latest op of its that was linked and has one, or -1 */
+    bool launches;         /* it has launches */
     uint8_t last_kind;     /* kind_facts.engine_kind of its latest op on an engine */
     int64_t last_end_ns;   /* when that op ended, or NEVER */
     int64_t signal_ns;     /* the latest end since then of what it waited for, or NEVER */
@@ -238,6 +240,7 @@ struct simulation {
     uint32_t ended; /* how many ops have */
     struct record_state *records;
     struct lane_state *lanes;   /* per stream; the CPU's lane is the last */
+    uint32_t launching;         /* streams that have launches */
     struct check_state *checks; /* NULL: the machine has no such rule */
     bool needs_domains;         /* the plan has ops that more than their streams wait for */
     struct barriers *domains;   /* DOMAIN_COUNT of them; NULL: not needed */

@@ -51,16 +51,12 @@ const char *trace_short_name(const char *name, size_t *length)
     return name;
 }
 
-enum status trace_names_take(const struct names *names, struct timeline *timeline,
-                             struct error *error)
+void trace_names_take(const struct names *names, struct timeline *timeline)
 {
     timeline->names = arena_zeros(&timeline->arena, names->count, sizeof *timeline->names);
     for (size_t i = 0; i < names->count && !timeline->arena.full; i++)
         timeline->names[i] = arena_text(&timeline->arena, names->items[i]->text);
-    if (timeline->arena.full)
-        return error_no_memory(error, "for the trace");
     timeline->name_count = (uint32_t)names->count;
-    return STATUS_OK;
 }
 
 void trace_count_copies(struct trace *trace)

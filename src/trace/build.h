@@ -27,29 +27,29 @@ struct trace_part {
 /* `driver` of what Nsight Systems exported. */
 #define TRACE_NSYS_DRIVER "traced by Nsight Systems"
 
-/* Gives a timeline the names of its kernels, copied. */
-enum status trace_names_take(const struct names *names, struct timeline *timeline,
-                             struct error *error);
+/* These fill a timeline, out of its arena: where that is full, it can only be freed.
+ *
+ * Gives it the names of its kernels, copied. */
+void trace_names_take(const struct names *names, struct timeline *timeline);
 
 /* --- evidence.c: what a trace says beside when its ops ran --- */
 
 /* Copies those of `calls`, in order of start and counted from `first_ns`, that lie within the
  * time of `timeline`. A call that another one of its thread made is left out. */
-enum status trace_calls_take(struct timeline *timeline, const struct host_call *calls,
-                             size_t count, int64_t first_ns, struct error *error);
+void trace_calls_take(struct timeline *timeline, const struct host_call *calls, size_t count,
+                      int64_t first_ns);
 
 /* Sets the kinds of the timeline's streams, those of `part`: what the recording says, and of
  * others, where that is likely, how the ops of the default stream lie. A profiler's recording
  * has the likely ones then, too. */
-enum status trace_kinds_take(struct timeline *timeline, const struct trace_part *part,
-                             struct error *error);
+void trace_kinds_take(struct timeline *timeline, const struct trace_part *part);
 
 /* Finds what the streams' waits for events stand for: the op before the event's last record, in
  * that one's stream. `events` are calls that record or wait, in order of event, then of start;
  * times count from `first_ns`. */
-enum status trace_waits_take(struct timeline *timeline, const struct trace_part *part,
-                             const struct recorded_call *const *events, size_t count,
-                             int64_t first_ns, struct error *error);
+void trace_waits_take(struct timeline *timeline, const struct trace_part *part,
+                      const struct recorded_call *const *events, size_t count,
+                      int64_t first_ns);
 
 /* With `add`, adds to traces->unread what was not read of a file, or that it lacks. */
 void traces_add_unread(struct traces *traces, const char *path, bool add, const char *format,

@@ -17,7 +17,7 @@
 /* --- the frame --- */
 
 /* Keeps the devices, of which all that the process saw are listed. */
-static enum status add_devices(struct chrome_reader *reader, struct walk_value list)
+static void add_devices(struct chrome_reader *reader, struct walk_value list)
 {
     enum { ID, NAME, MAJOR, MINOR, SMS, THREADS, REGISTERS, SHARED, MEMBERS };
     static const char *const names[MEMBERS] = {"id",
@@ -39,8 +39,6 @@ static enum status add_devices(struct chrome_reader *reader, struct walk_value l
         struct recorded_device *device =
             profiled_device(&reader->profiled, (uint32_t)id,
                             walk_string(&values[NAME], reader->name, sizeof reader->name));
-        if (device == NULL)
-            return error_no_memory(reader->error, "for the trace");
         device->sm.major = (uint32_t)walk_whole_or(&values[MAJOR], UINT16_MAX, 0);
         device->minor = (uint32_t)walk_whole_or(&values[MINOR], UINT16_MAX, 0);
         device->sms = (uint32_t)walk_whole_or(&values[SMS], UINT16_MAX, 0);
@@ -48,11 +46,10 @@ static enum status add_devices(struct chrome_reader *reader, struct walk_value l
         device->sm.registers = (uint32_t)walk_whole_or(&values[REGISTERS], INT32_MAX, 0);
         device->sm.shared = (uint32_t)walk_whole_or(&values[SHARED], INT32_MAX, 0);
     }
-    return STATUS_OK;
 }
 
 /* Keeps the devices of this program's runs, each of which is a process. */
-static enum status add_runs(struct chrome_reader *reader, struct walk_value list)
+static void add_runs(struct chrome_reader *reader, struct walk_value list)
 {
     enum { PID, DEVICE, SOURCE, MEMBERS };
     static const char *const names[MEMBERS] = {"pid", "device", "source"};
@@ -64,71 +61,79 @@ static enum status add_runs(struct chrome_reader *reader, struct walk_value list
         walk_find(run, names, MEMBERS, values);
         if (walk_is(&values[SOURCE], "simulated"))
             reader->timing = TIMING_VIRTUAL;
-        if (profiled_device(
-                &reader->profiled, (uint32_t)walk_whole_or(&values[PID], UINT16_MAX, 0),
-                walk_string(&values[DEVICE], reader->name, sizeof reader->name)) == NULL)
-            return error_no_memory(reader->error, "for the trace");
+        profiled_device(&reader->profiled, (uint32_t)walk_whole_or(&values[PID], UINT16_MAX, 0),
+                        walk_string(&values[DEVICE], reader->name, sizeof reader->name));
     }
-    return STATUS_OK;
 }
 
-/* Says what is wrong where a value could not be taken; *cut: the text ends there. */
-static enum status refuse_value(struct chrome_reader *reader, bool *cut)
+/* Says what is wrong where a value could not be taken, unless the text ends there. */
+static void refuse_value(struct chrome_reader *reader)
 {
     const struct trace_input *input = reader->text.input;
     if (reader->text.no_memory)
-        return error_no_memory(reader->error, "for the trace");
-    if (reader->text.too_large)
-        return chrome_refuse(reader, "a value of more than 64 MiB");
-    *cut = reader->text.ended || (walk_peek(&reader->text) == '\0' && input->at == input->end);
-    return *cut ? STATUS_OK : chrome_refuse(reader, "damaged JSON");
+        error_no_memory(reader->error, "for the trace");
+    else if (reader->text.too_large)
+        chrome_refuse(reader, "a value of more than 64 MiB");
+    else if (reader->text.ended ||
+             (walk_peek(&reader->text) == '\0' && input->at == input->end))
+        reader->cut = true;
+    else
+        chrome_refuse(reader, "damaged JSON");
 }
 
-static enum status read_events(struct chrome_reader *reader, bool *cut)
+/* Goes on to what comes next in a list or an object that ends in `end`. Returns false behind
+ * the last one, and where the text ends or is refused. */
+static bool goes_on(struct chrome_reader *reader, bool first, char end)
+{
+    if (!first && !reader->cut && !chrome_failed(reader) && !walk_take(&reader->text, ',') &&
+        walk_peek(&reader->text) != end)
+        refuse_value(reader);
+    return !reader->cut && !chrome_failed(reader) && !walk_take(&reader->text, end);
+}
+
+static void read_events(struct chrome_reader *reader)
 {
     struct walk_value value;
-    enum status status = STATUS_OK;
     if (!walk_take(&reader->text, '['))
-        return chrome_refuse(reader, "\"traceEvents\" is no list");
-    while (status == STATUS_OK && !*cut && !walk_take(&reader->text, ']')) {
+        chrome_refuse(reader, "\"traceEvents\" is no list");
+    for (bool first = true; goes_on(reader, first, ']'); first = false) {
         if (!walk_take_value(&reader->text, &value))
-            return refuse_value(reader, cut);
-        if (*value.at == '{')
-            status = chrome_add_event(reader, value);
-        if (status == STATUS_OK && !walk_take(&reader->text, ',') &&
-            walk_peek(&reader->text) != ']')
-            status = refuse_value(reader, cut);
+            refuse_value(reader);
+        else if (*value.at == '{')
+            chrome_add_event(reader, value);
     }
-    return status;
 }
 
-static enum status read_member(struct chrome_reader *reader, bool *cut)
+static void read_member(struct chrome_reader *reader)
 {
     struct walk_value key, value;
     char name[64];
-    if (walk_peek(&reader->text) != '"' || !walk_take_value(&reader->text, &key))
-        return refuse_value(reader, cut);
-    walk_string(&key, name, sizeof name);
-    if (!walk_take(&reader->text, ':'))
-        return refuse_value(reader, cut);
-    if (strcmp(name, "traceEvents") == 0) {
-        reader->events = true;
-        return read_events(reader, cut);
+    if (walk_peek(&reader->text) != '"' || !walk_take_value(&reader->text, &key)) {
+        refuse_value(reader);
+        return;
     }
-    if (!walk_take_value(&reader->text, &value))
-        return refuse_value(reader, cut);
+    walk_string(&key, name, sizeof name);
+    const bool events = strcmp(name, "traceEvents") == 0;
+    if (!walk_take(&reader->text, ':') ||
+        (!events && !walk_take_value(&reader->text, &value))) {
+        refuse_value(reader);
+        return;
+    }
+    reader->events |= events;
     static const char *const own[] = {"producer", "runs"}, *const job[] = {"rank",
                                                                            "world_size"};
     struct recording *recording = reader->profiled.draft.recording;
     struct walk_value ranks[2];
     uint64_t base;
-    if (strcmp(name, "deviceProperties") == 0)
-        return add_devices(reader, value);
-    if (strcmp(name, "baseTimeNanoseconds") == 0 && walk_whole(&value, &base) &&
-        base <= INT64_MAX / 2)
+    if (events)
+        read_events(reader);
+    else if (strcmp(name, "deviceProperties") == 0)
+        add_devices(reader, value);
+    else if (strcmp(name, "baseTimeNanoseconds") == 0 && walk_whole(&value, &base) &&
+             base <= INT64_MAX / 2)
         reader->base_ns = (int64_t)base;
     else if (strcmp(name, "CudaEvent") == 0)
-        return chrome_refuse(
+        chrome_refuse(
             reader, "JSON of Nsight Systems: export with nsys export -t sqlite, and view that");
     else if (strcmp(name, "distributedInfo") == 0 && walk_find(value, job, 2, ranks) &&
              ranks[0].length > 0) {
@@ -138,24 +143,19 @@ static enum status read_member(struct chrome_reader *reader, bool *cut)
         reader->traced_by = "traced by PyTorch's profiler";
     else if (strcmp(name, "metadata") == 0 && walk_find(value, own, 2, ranks) &&
              walk_is(&ranks[0], "pipeline"))
-        return add_runs(reader, ranks[1]);
-    return STATUS_OK;
+        add_runs(reader, ranks[1]);
 }
 
-/* Reads an object with the events, or a list of events alone; *cut: the file ends within it. */
-static enum status read_text(struct chrome_reader *reader, bool *cut)
+/* Reads an object with the events, or a list of events alone. */
+static void read_text(struct chrome_reader *reader)
 {
-    enum status status = STATUS_OK;
-    if (walk_peek(&reader->text) == '[')
-        return read_events(reader, cut);
-    walk_take(&reader->text, '{');
-    while (status == STATUS_OK && !*cut && !walk_take(&reader->text, '}')) {
-        status = read_member(reader, cut);
-        if (status == STATUS_OK && !*cut && !walk_take(&reader->text, ',') &&
-            walk_peek(&reader->text) != '}')
-            status = refuse_value(reader, cut);
+    if (walk_peek(&reader->text) == '[') {
+        read_events(reader);
+        return;
     }
-    return status;
+    walk_take(&reader->text, '{');
+    for (bool first = true; goes_on(reader, first, '}'); first = false)
+        read_member(reader);
 }
 
 /* --- the timelines --- */
@@ -181,7 +181,7 @@ static void move_times(struct chrome_reader *reader)
 }
 
 /* Says what the file lacks. Ops from before the profiler began have a call that was made up. */
-static void put_unread(const struct chrome_reader *reader, bool cut, struct traces *traces)
+static void put_unread(const struct chrome_reader *reader, struct traces *traces)
 {
     const struct recording *recording = traces->recording;
     size_t uncalled = 0;
@@ -195,22 +195,23 @@ static void put_unread(const struct chrome_reader *reader, bool cut, struct trac
         "it has no call for %zu operations, as for those issued before the profiler "
         "began",
         uncalled);
-    traces_add_unread(traces, reader->path, reader->more && !cut,
+    traces_add_unread(traces, reader->path, reader->more && !reader->cut,
                       "what stands behind its end is left out");
     traces_add_unread(
         traces, reader->path, reader->own,
         "its operations alone are read: the timeline that --timeline=FILE.csv writes of "
         "the same run has the host's calls and the streams' waits, too");
-    traces_add_unread(traces, reader->path, cut, "it has no end, and this is what there is");
+    traces_add_unread(traces, reader->path, reader->cut,
+                      "it has no end, and this is what there is");
 }
 
 /* Says what is missing in a text that can't be viewed. */
-static enum status refuse_whole(struct chrome_reader *reader, bool cut)
+static void refuse_whole(struct chrome_reader *reader)
 {
-    reader->text.lines *= cut;
-    return chrome_refuse(
+    reader->text.lines *= reader->cut;
+    chrome_refuse(
         reader,
-        cut ? "damaged JSON: cut short?"
+        reader->cut ? "damaged JSON: cut short?"
         : reader->left > 0
             ? "a Chrome trace of which no copy and no kernel has a usable time and device"
         : reader->events
@@ -223,29 +224,31 @@ enum status trace_chrome_read(struct trace_input *input, const char *path,
                               struct traces *traces, struct error *error)
 {
     struct chrome_reader *reader = calloc(1, sizeof *reader);
-    bool cut = false;
+    struct error why = {0};
     if (reader == NULL)
         return error_no_memory(error, "for the trace");
     reader->path = path;
     reader->text.input = input;
-    reader->error = error;
+    reader->error = &why;
     reader->traced_by = "traced by a profiler";
     reader->timing = TIMING_CHROME;
-    enum status status = profiled_begin(&reader->profiled, error);
+    profiled_begin(&reader->profiled, &why);
     if (trace_input_fill(input, 3) && input->end - input->at >= 3 &&
         memcmp(input->text + input->at, "\xef\xbb\xbf", 3) == 0)
         input->at += 3;
-    if (status == STATUS_OK)
-        status = read_text(reader, &cut);
+    if (!chrome_failed(reader))
+        read_text(reader);
     /* A packed file ends with its length and checksum, which looking behind the text checks. */
     reader->more = walk_peek(&reader->text) != '\0';
-    if (status == STATUS_OK && reader->profiled.draft.ops.count == 0)
-        status = refuse_whole(reader, cut);
+    if (reader->profiled.draft.ops.count == 0)
+        refuse_whole(reader);
     move_times(reader);
-    status =
-        profiled_finish(&reader->profiled, status, reader->timing, reader->traced_by, traces);
+    const enum status status =
+        profiled_finish(&reader->profiled, reader->timing, reader->traced_by, traces);
     if (status == STATUS_OK)
-        put_unread(reader, cut, traces);
+        put_unread(reader, traces);
+    else
+        error_pass(error, &why);
     names_free(&reader->rows);
     free(reader);
     return status;

@@ -8,11 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum status chrome_refuse(const struct chrome_reader *reader, const char *why)
+void chrome_refuse(const struct chrome_reader *reader, const char *why)
 {
     char shown[TRACE_SHOWN];
-    return error_set(reader->error, STATUS_USAGE, "%s:%" PRIu64 ": %s",
-                     trace_shown(reader->path, shown), walk_line(&reader->text), why);
+    error_set(reader->error, STATUS_USAGE, "%s:%" PRIu64 ": %s",
+              trace_shown(reader->path, shown), walk_line(&reader->text), why);
 }
 
 enum category {
@@ -136,15 +136,13 @@ static uint32_t device_of(const struct walk_value *event, const struct walk_valu
                           : walk_whole_or(&event[PID], CHROME_NONE - 1, 0));
 }
 
-/* Sets *index to a stream of the device that an event names. */
-static bool stream_of(struct chrome_reader *reader, const struct walk_value *event,
-                      const struct walk_value *argument, const struct walk_value *number,
-                      uint32_t *index)
+/* Returns a stream of the device that an event names. */
+static uint32_t stream_of(struct chrome_reader *reader, const struct walk_value *event,
+                          const struct walk_value *argument, const struct walk_value *number)
 {
-    const uint32_t device = device_of(event, argument);
-    return profiled_stream(&reader->profiled, 0,
-                           walk_whole_or(&argument[CONTEXT], UINT32_MAX, 0), device,
-                           (uint32_t)walk_whole_or(number, CHROME_NONE - 1, 0), index);
+    return profiled_stream(
+        &reader->profiled, 0, walk_whole_or(&argument[CONTEXT], UINT32_MAX, 0),
+        device_of(event, argument), (uint32_t)walk_whole_or(number, CHROME_NONE - 1, 0));
 }
 
 /* Returns the product of a list of numbers; 0: it is none. */
@@ -173,7 +171,7 @@ static bool is_drawn(struct chrome_reader *reader, const struct walk_value *even
     return drawn;
 }
 
-static bool add_op(struct chrome_reader *reader, enum category category,
+static void add_op(struct chrome_reader *reader, enum category category,
                    const struct walk_value *event, const struct walk_value *argument)
 {
     char copy[64], details[256];
@@ -190,10 +188,9 @@ static bool add_op(struct chrome_reader *reader, enum category category,
             ? HOST_MEMORY_PINNED
             : HOST_MEMORY_UNKNOWN;
     int64_t start_ns, end_ns;
-    uint32_t stream;
     if (!find_times(event, &start_ns, &end_ns) || device_of(event, argument) == CHROME_NONE) {
         reader->left++;
-        return true;
+        return;
     }
     if (category == OP_COPY_EVENT)
         name_copy(name, copy);
@@ -201,17 +198,12 @@ static bool add_op(struct chrome_reader *reader, enum category category,
                          : category == OP_SET_EVENT ? "[CUDA memset]"
                          : *name != '\0'            ? name
                                                     : "[kernel]";
-    struct draft_op *item =
-        stream_of(reader, event, argument,
-                  argument[STREAM].length > 0 ? &argument[STREAM] : &event[TID], &stream)
-            ? profiled_op(&reader->profiled, id_of(&argument[CORRELATION]), called, stream)
-            : NULL;
-    if (item == NULL)
-        return false;
+    const uint32_t stream = stream_of(
+        reader, event, argument, argument[STREAM].length > 0 ? &argument[STREAM] : &event[TID]);
     if (reader->own && argument[TILE].length > 0)
-        ((struct draft_stream *)reader->profiled.draft.streams.items)[stream].stream.kind =
-            STREAM_NONBLOCKING;
-    struct recorded_op *op = &item->op;
+        draft_stream(&reader->profiled.draft, stream)->stream.kind = STREAM_NONBLOCKING;
+    struct recorded_op *op =
+        profiled_op(&reader->profiled, id_of(&argument[CORRELATION]), called, stream);
     op->start_ns = start_ns;
     op->end_ns = end_ns;
     op->bytes = walk_whole_or(&argument[BYTES], INT64_MAX,
@@ -225,7 +217,6 @@ static bool add_op(struct chrome_reader *reader, enum category category,
         op->need.registers = (uint32_t)walk_whole_or(&argument[REGISTERS], UINT16_MAX, 0);
         op->need.shared = (uint32_t)walk_whole_or(&argument[SHARED], UINT32_MAX, 0);
     }
-    return true;
 }
 
 /* Returns the row of a call; HIP's have the names of CUDA's. */
@@ -272,49 +263,45 @@ static size_t thread_of(const struct walk_value *event, char thread[THREAD_KEY])
 
 /* Keeps what the host was at: an operator that is in no other or, for long, a module or a
  * function of Python. */
-static bool add_range(struct chrome_reader *reader, enum category category,
+static void add_range(struct chrome_reader *reader, enum category category,
                       const struct walk_value *event)
 {
-    struct profiled *profiled = &reader->profiled;
+    struct draft *draft = &reader->profiled.draft;
     struct host_range *outer = &reader->operator;
     char thread[THREAD_KEY];
-    uint32_t number;
     int64_t start_ns, end_ns;
     if (!find_times(event, &start_ns, &end_ns) ||
         (category == FUNCTION_EVENT && end_ns - start_ns < PROFILED_LONG_NS))
-        return true;
-    if (!names_number(&profiled->draft.threads, thread, thread_of(event, thread), &number))
-        return false;
+        return;
+    const size_t length = thread_of(event, thread);
+    const uint32_t number = draft_number(draft, &draft->threads, thread, length);
     if (category == OPERATOR_EVENT && number == outer->thread && start_ns >= outer->start_ns &&
         end_ns <= outer->end_ns)
-        return true;
+        return;
     if (category == OPERATOR_EVENT)
         *outer = (struct host_range){start_ns, end_ns, number, NULL};
-    return profiled_range(profiled,
-                          walk_string(&event[NAME], reader->name, sizeof reader->name), thread,
-                          thread_of(event, thread), start_ns, end_ns);
+    profiled_range(&reader->profiled,
+                   walk_string(&event[NAME], reader->name, sizeof reader->name), thread, length,
+                   start_ns, end_ns);
 }
 
-static bool add_call(struct chrome_reader *reader, const struct walk_value *event,
+static void add_call(struct chrome_reader *reader, const struct walk_value *event,
                      const struct walk_value *argument)
 {
     char thread[THREAD_KEY];
     int64_t start_ns, end_ns;
     if (!find_times(event, &start_ns, &end_ns)) {
         reader->left++;
-        return true;
+        return;
     }
     walk_string(&event[NAME], reader->name, sizeof reader->name);
     struct recorded_call *call =
         profiled_call(&reader->profiled, id_of(&argument[CORRELATION]), thread,
                       thread_of(event, thread), row_of(reader->name));
-    if (call == NULL)
-        return false;
     call->start_ns = start_ns;
     call->end_ns = end_ns;
     call->bytes = walk_whole_or(&argument[argument[BYTES].length > 0 ? BYTES : SIZE], INT64_MAX,
                                 0); /* which ROCm says here alone */
-    return true;
 }
 
 static bool is_known(const struct walk_value *value)
@@ -324,31 +311,33 @@ static bool is_known(const struct walk_value *value)
 }
 
 /* Keeps what a call waits for: a stream, or an event, which is the call that recorded it. */
-static bool add_wait(struct chrome_reader *reader, const struct walk_value *event,
+static void add_wait(struct chrome_reader *reader, const struct walk_value *event,
                      const struct walk_value *argument)
 {
     struct profiled *profiled = &reader->profiled;
     const uint64_t id = id_of(&argument[CORRELATION]), record = id_of(&argument[RECORD]);
     const bool waits = walk_is(&event[NAME], "Stream Wait Event");
     const bool by_event = waits || walk_is(&event[NAME], "Event Sync");
-    uint32_t stream = RECORDING_NONE, on;
-    if (walk_is(&event[NAME], "Context Sync"))
-        return profiled_effect(profiled, id, EFFECT_SYNC_DEVICE, stream, 0);
+    const bool in_stream = waits || !by_event;
+    if (walk_is(&event[NAME], "Context Sync")) {
+        profiled_effect(profiled, id, EFFECT_SYNC_DEVICE, RECORDING_NONE, 0);
+        return;
+    }
     if ((!by_event && !walk_is(&event[NAME], "Stream Sync")) ||
         (by_event && !(is_known(&argument[RECORD]) && is_known(&argument[WAIT_ON]))) ||
-        ((waits || !by_event) && !is_known(&argument[STREAM])) ||
+        (in_stream && !is_known(&argument[STREAM])) ||
         device_of(event, argument) == CHROME_NONE)
-        return true;
-    if (by_event && !(stream_of(reader, event, argument, &argument[WAIT_ON], &on) &&
-                      profiled_effect(profiled, record, EFFECT_RECORD, on, record)))
-        return false;
-    if ((waits || !by_event) && !stream_of(reader, event, argument, &argument[STREAM], &stream))
-        return false;
-    return profiled_effect(profiled, id,
-                           waits      ? EFFECT_WAIT
-                           : by_event ? EFFECT_SYNC_EVENT
-                                      : EFFECT_SYNC_STREAM,
-                           stream, record);
+        return;
+    if (by_event)
+        profiled_effect(profiled, record, EFFECT_RECORD,
+                        stream_of(reader, event, argument, &argument[WAIT_ON]), record);
+    profiled_effect(profiled, id,
+                    waits      ? EFFECT_WAIT
+                    : by_event ? EFFECT_SYNC_EVENT
+                               : EFFECT_SYNC_STREAM,
+                    in_stream ? stream_of(reader, event, argument, &argument[STREAM])
+                              : RECORDING_NONE,
+                    record);
 }
 
 /* --- rows --- */
@@ -357,26 +346,24 @@ static bool add_wait(struct chrome_reader *reader, const struct walk_value *even
  * is called "/device:GPU:0", and its threads with ops "Stream #24(Compute)", after what they
  * have. Others of its threads show what is made of these, such as steps. Both are kept: the
  * names of processes may stand between those of another's threads. */
-static bool add_row(struct chrome_reader *reader, const struct walk_value *event)
+static void add_row(struct chrome_reader *reader, const struct walk_value *event)
 {
     static const char device[] = "/device:GPU:",
                       stream[] = "Stream #", *const names[] = {"name"};
     char key[THREAD_KEY];
     struct walk_value value;
-    uint32_t number;
     walk_find(event[ARGS], names, 1, &value);
     const char *name = walk_string(&value, reader->name, sizeof reader->name);
     const bool process = walk_is(&event[NAME], "process_name");
     const char *gpu = process ? strstr(name, device) : NULL;
     if (gpu == NULL && (process || strncmp(name, stream, sizeof stream - 1) != 0))
-        return true;
+        return;
     const size_t length = thread_of(event, key);
-    if (!names_number(&reader->rows, key, process ? part_of(&event[PID]) : length, &number))
-        return false;
+    const uint32_t number = draft_number(&reader->profiled.draft, &reader->rows, key,
+                                         process ? part_of(&event[PID]) : length);
     if (gpu != NULL && number < CHROME_ROWS)
         snprintf(reader->gpus[number], sizeof reader->gpus[0], "%.*s",
                  (int)strspn(gpu + sizeof device - 1, "0123456789"), gpu + sizeof device - 1);
-    return true;
 }
 
 /* Returns what an event without a category is; of an op, sets the argument that names its
@@ -400,37 +387,42 @@ static enum category category_by_row(const struct chrome_reader *reader,
                : OP_KERNEL_EVENT;
 }
 
-enum status chrome_add_event(struct chrome_reader *reader, struct walk_value value)
+void chrome_add_event(struct chrome_reader *reader, struct walk_value value)
 {
     struct walk_value event[MEMBERS], argument[ARGUMENTS], device = {.at = ""};
-    if (!walk_find(value, members, MEMBERS, event))
-        return chrome_refuse(reader, "damaged JSON");
-    if (walk_is(&event[PHASE], "M"))
-        return add_row(reader, event) ? STATUS_OK
-                                      : error_no_memory(reader->error, "for the trace");
+    if (!walk_find(value, members, MEMBERS, event)) {
+        chrome_refuse(reader, "damaged JSON");
+        return;
+    }
+    if (walk_is(&event[PHASE], "M")) {
+        add_row(reader, event);
+        return;
+    }
     const enum category category = event[CATEGORY].length > 0
                                        ? category_of(&event[CATEGORY])
                                        : category_by_row(reader, event, &device);
     if (category == OTHER_EVENT)
-        return STATUS_OK;
+        return;
     if (!walk_is(&event[PHASE], "X")) { /* such as pairs of a begin and an end */
         reader->left += category < RANGE_EVENT && category != WAIT_EVENT;
-        return STATUS_OK;
+        return;
     }
-    if (category >= RANGE_EVENT)
-        return add_range(reader, category, event)
-                   ? STATUS_OK
-                   : error_no_memory(reader->error, "for the trace");
+    if (category >= RANGE_EVENT) {
+        add_range(reader, category, event);
+        return;
+    }
     if (!walk_find(event[ARGS], arguments, ARGUMENTS, argument))
-        return chrome_refuse(reader, "damaged JSON");
+        chrome_refuse(reader, "damaged JSON");
     if (device.length > 0)
         argument[DEVICE] = device;
     if (reader->own)
         argument[DEVICE].length = 0; /* its process is the device's */
-    if (reader->own && is_drawn(reader, event, argument))
-        return STATUS_OK;
-    const bool kept = category == CALL_EVENT   ? add_call(reader, event, argument)
-                      : category == WAIT_EVENT ? add_wait(reader, event, argument)
-                                               : add_op(reader, category, event, argument);
-    return kept ? STATUS_OK : error_no_memory(reader->error, "for the trace");
+    if (chrome_failed(reader) || (reader->own && is_drawn(reader, event, argument)))
+        return;
+    if (category == CALL_EVENT)
+        add_call(reader, event, argument);
+    else if (category == WAIT_EVENT)
+        add_wait(reader, event, argument);
+    else
+        add_op(reader, category, event, argument);
 }

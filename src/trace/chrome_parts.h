@@ -17,6 +17,7 @@ struct chrome_reader {
     int64_t base_ns;
     struct host_range operator; /* the last that is in no other */
     bool events;                /* there was a list of them */
+    bool cut;                   /* the text ends within a value */
     bool own;                   /* this program wrote it: */
     enum timing timing;
     uint64_t drawn;            /* the process and op of the last slice, and 1 */
@@ -29,9 +30,15 @@ struct chrome_reader {
 
 /* Keeps what an event says of the device or of the host; others are passed over. Errors name
  * the line. */
-enum status chrome_add_event(struct chrome_reader *reader, struct walk_value value);
+void chrome_add_event(struct chrome_reader *reader, struct walk_value value);
 
 /* Refuses the text where it is read: STATUS_USAGE. */
-enum status chrome_refuse(const struct chrome_reader *reader, const char *why);
+void chrome_refuse(const struct chrome_reader *reader, const char *why);
+
+/* Returns true once something went wrong. */
+static inline bool chrome_failed(const struct chrome_reader *reader)
+{
+    return reader->error->status != STATUS_OK;
+}
 
 #endif

@@ -68,13 +68,15 @@ struct reader {
     struct names devices; /* by their words */
 };
 
-/* --- lines and fields --- */
-
-static enum status refuse_field(const struct reader *reader, enum column column,
-                                const char *why)
+static bool failed(const struct reader *reader)
 {
-    return csv_refuse(&reader->csv, columns[column].called,
-                      reader->csv.fields[reader->at[column]], why);
+    return draft_failed(&reader->profiled.draft);
+}
+
+static void refuse_field(const struct reader *reader, enum column column, const char *why)
+{
+    csv_refuse(&reader->csv, columns[column].called, reader->csv.fields[reader->at[column]],
+               why);
 }
 
 /* --- the header --- */
@@ -102,21 +104,17 @@ static const struct unit *unit_named(const struct unit *units, const char *name,
 
 /* Reads the unit in the brackets behind a column's name; without brackets it is the first of
  * the column's units. */
-static enum status read_unit(struct reader *reader, enum column column)
+static void read_unit(struct reader *reader, enum column column)
 {
     const struct unit *unit = columns[column].units;
+    const char *text = unit != NULL && reader->at[column] >= 0
+                           ? strpbrk(reader->csv.fields[reader->at[column]], "([")
+                           : NULL;
+    if (text != NULL)
+        unit = unit_named(unit, text + 1, strcspn(text + 1, ")]"));
+    if (text != NULL && unit == NULL)
+        refuse_field(reader, column, "has a unit that is not known");
     reader->unit[column] = unit != NULL ? unit->size : 1;
-    if (unit == NULL || reader->at[column] < 0)
-        return STATUS_OK;
-    const char *text = strpbrk(reader->csv.fields[reader->at[column]], "([");
-    if (text == NULL)
-        return STATUS_OK;
-    text++;
-    unit = unit_named(unit, text, strcspn(text, ")]"));
-    if (unit == NULL)
-        return refuse_field(reader, column, "has a unit that is not known");
-    reader->unit[column] = unit->size;
-    return STATUS_OK;
 }
 
 /* Reads units from the line below the columns' names, where nvprof has them; it counts bytes in
@@ -138,7 +136,7 @@ static bool read_unit_line(struct reader *reader)
 }
 
 /* Finds the field of a column and the unit of its numbers. */
-static enum status find_column(struct reader *reader, enum column column)
+static void find_column(struct reader *reader, enum column column)
 {
     reader->at[column] = -1;
     for (int i = 0; i < reader->csv.field_count; i++) {
@@ -148,66 +146,59 @@ static enum status find_column(struct reader *reader, enum column column)
             (nvprof == NULL || strncasecmp(field, nvprof, strlen(nvprof)) != 0))
             continue;
         if (reader->at[column] >= 0)
-            return trace_refuse(&reader->csv.text, "two columns are called %s",
-                                columns[column].called);
+            trace_refuse(&reader->csv.text, "two columns are called %s",
+                         columns[column].called);
         reader->at[column] = i;
     }
-    if (reader->at[column] >= 0 || !columns[column].required)
-        return read_unit(reader, column);
-    return trace_refuse(
-        &reader->csv.text,
-        "no column %s: not the report cuda_gpu_trace (nsys stats -r cuda_gpu_trace "
-        "--format csv REPORT)",
-        columns[column].called);
+    if (reader->at[column] < 0 && columns[column].required)
+        trace_refuse(
+            &reader->csv.text,
+            "no column %s: not the report cuda_gpu_trace (nsys stats -r cuda_gpu_trace "
+            "--format csv REPORT)",
+            columns[column].called);
+    read_unit(reader, column);
 }
 
-static enum status read_header(struct reader *reader)
+static void read_header(struct reader *reader)
 {
-    enum status status = STATUS_OK;
     reader->csv.header_fields = reader->csv.field_count;
-    for (int column = 0; column < COLUMNS && status == STATUS_OK; column++)
-        status = find_column(reader, (enum column)column);
-    return status;
+    for (int column = 0; column < COLUMNS; column++)
+        find_column(reader, (enum column)column);
 }
 
-static enum status refuse_file(struct reader *reader, const char *why)
+static void refuse_file(struct reader *reader, const char *why)
 {
     const bool empty = reader->csv.text.line_number == 0;
     reader->csv.text.line_number = 1;
     if (empty)
-        return trace_refuse(&reader->csv.text, "not a trace: the file is empty");
-    return trace_refuse(
-        &reader->csv.text,
-        "not a trace%s: no line names the columns Start, Duration, ..., Name (nsys "
-        "stats -r cuda_gpu_trace --format csv REPORT prints one)",
-        why);
+        trace_refuse(&reader->csv.text, "not a trace: the file is empty");
+    trace_refuse(&reader->csv.text,
+                 "not a trace%s: no line names the columns Start, Duration, ..., Name (nsys "
+                 "stats -r cuda_gpu_trace --format csv REPORT prints one)",
+                 why);
 }
 
-static enum status find_header(struct reader *reader)
+static void find_header(struct reader *reader)
 {
-    bool more = true;
     const char *why = "";
-    for (int i = 0; i < PREFACE_MAX; i++) {
-        enum status status = trace_next_line(&reader->csv.text, &more);
-        if (status != STATUS_OK)
-            return status;
-        if (!more)
-            break;
-        if (memchr(reader->csv.text.line, '\0', reader->csv.text.length) != NULL)
-            return refuse_file(reader, ", and not text");
+    for (int i = 0; i < PREFACE_MAX && trace_next_line(&reader->csv.text); i++) {
+        if (memchr(reader->csv.text.line, '\0', reader->csv.text.length) != NULL) {
+            refuse_file(reader, ", and not text");
+            return;
+        }
         const char *text = reader->csv.text.line + strspn(reader->csv.text.line, " \"");
         const char *separator = strpbrk(text, ",;\t"); /* no column's name has one */
         reader->csv.separator = separator != NULL ? *separator : '\0';
         bool table = strncmp(text, "Start (", 7) == 0 && reader->csv.separator == '\0';
         why = table ? ", but nsys's table for people" : why;
-        if (csv_split(&reader->csv) != STATUS_OK) {
+        if (!csv_split(&reader->csv)) {
             error_clear(reader->csv.text.error); /* the line was the tool's own words */
-            continue;
+        } else if (is_header(reader)) {
+            read_header(reader);
+            return;
         }
-        if (is_header(reader))
-            return read_header(reader);
     }
-    return refuse_file(reader, why);
+    refuse_file(reader, why);
 }
 
 /* --- how numbers are written --- */
@@ -236,68 +227,59 @@ static void learn_from(struct reader *reader, char *text)
 }
 
 /* Finds out from the rows ahead whether their numbers have a decimal point or a comma. */
-static enum status learn_notation(struct reader *reader)
+static void learn_notation(struct reader *reader)
 {
     struct trace_input *input = reader->csv.text.input;
     struct csv_notation *notation = &reader->notation;
     const bool filled = trace_input_fill(input, AHEAD);
     const size_t ahead = filled ? input->end - input->at : 0;
     char *copy = filled ? malloc(ahead + 2) : NULL;
-    if (copy == NULL)
-        return error_no_memory(reader->csv.text.error, "for the trace");
+    if (copy == NULL) {
+        error_no_memory(reader->csv.text.error, "for the trace");
+        return;
+    }
     memcpy(copy, input->text + input->at, ahead);
     strcpy(copy + ahead, input->over ? "\n" : "");
     learn_from(reader, copy);
     free(copy);
     if (notation->decimal != '\0')
-        return STATUS_OK;
+        return;
     if (notation->likely == '\0' && notation->unclear[0] != '\0')
-        return trace_refuse(
+        trace_refuse(
             &reader->csv.text,
             "'%s' below may have decimals or be in thousands, and no other "
             "number tells: `nsys stats -r cuda_gpu_trace --format csv` prints whole ns",
             notation->unclear);
     notation->decimal = notation->likely != '\0' ? notation->likely : '.';
-    return STATUS_OK;
 }
 
 /* --- rows --- */
 
-static enum status read_number(struct reader *reader, enum column column, int64_t *value)
-{
-    enum units_result result =
-        csv_number(reader->csv.fields[reader->at[column]], reader->notation.decimal,
-                   reader->unit[column], value, &reader->decimals[column]);
-    return result == UNITS_OK ? STATUS_OK
-                              : refuse_field(reader, column, units_complaint(result));
-}
-
-/* Reads the number of a stream or a context. */
-static enum status read_id(struct reader *reader, enum column column, uint32_t *id)
+/* Returns the number in a field; 0: it is none, and refused. */
+static int64_t read_number(struct reader *reader, enum column column)
 {
     int64_t value = 0;
-    enum status status = read_number(reader, column, &value);
-    if (status == STATUS_OK && (value >= RECORDING_NONE || reader->decimals[column] > 0))
-        status = refuse_field(reader, column, "is no id");
-    *id = (uint32_t)value;
-    return status;
+    const enum units_result result =
+        csv_number(reader->csv.fields[reader->at[column]], reader->notation.decimal,
+                   reader->unit[column], &value, &reader->decimals[column]);
+    if (result != UNITS_OK)
+        refuse_field(reader, column, units_complaint(result));
+    return value;
+}
+
+/* Returns the number of a stream or a context. */
+static uint32_t read_id(struct reader *reader, enum column column)
+{
+    const int64_t value = read_number(reader, column);
+    if (value >= RECORDING_NONE || reader->decimals[column] > 0)
+        refuse_field(reader, column, "is no id");
+    return (uint32_t)value;
 }
 
 /* Returns the field of a column that need not be there; an empty text where it is not. */
 static const char *field_or_empty(const struct reader *reader, enum column column)
 {
     return reader->at[column] >= 0 ? reader->csv.fields[reader->at[column]] : "";
-}
-
-static enum status read_times(struct reader *reader, struct recorded_op *op)
-{
-    int64_t duration_ns = 0;
-    enum status status = read_number(reader, START, &op->start_ns);
-    if (status == STATUS_OK)
-        status = read_number(reader, DURATION, &duration_ns);
-    if (status == STATUS_OK && __builtin_add_overflow(op->start_ns, duration_ns, &op->end_ns))
-        status = refuse_field(reader, DURATION, "is too large: it ends after all time");
-    return status;
 }
 
 static enum host_memory memory_of(const char *field)
@@ -307,97 +289,70 @@ static enum host_memory memory_of(const char *field)
     return strcasecmp(field, "Pinned") == 0 ? HOST_MEMORY_PINNED : HOST_MEMORY_UNKNOWN;
 }
 
-/* Adds a device, of which this form has no more than the words, and a stream of it. */
-static enum status add_stream(struct reader *reader, uint32_t context, uint32_t number,
-                              uint32_t *index)
+/* Returns a stream of a device, of which this form has no more than the words. */
+static uint32_t stream_of(struct reader *reader, uint32_t context, uint32_t number)
 {
     struct profiled *profiled = &reader->profiled;
-    const char *words = field_or_empty(reader, DEVICE);
-    uint32_t device;
-    words = *words != '\0' ? words : "a GPU";
-    if (!names_number(&reader->devices, words, strlen(words), &device))
-        return draft_no_memory(&profiled->draft);
+    const char *said = field_or_empty(reader, DEVICE), *words = *said != '\0' ? said : "a GPU";
+    const uint32_t device =
+        draft_number(&profiled->draft, &reader->devices, words, strlen(words));
     if (device == profiled->devices.count) {
         struct recorded_device *added = profiled_device(profiled, device, words);
-        if (added == NULL)
-            return draft_no_memory(&profiled->draft);
         added->shown = added->name;
     }
-    if (!profiled_stream(profiled, 0, context, device, number, index))
-        return draft_no_memory(&profiled->draft);
-    ((struct draft_stream *)profiled->draft.streams.items)[*index].stream.kind =
-        STREAM_KIND_COUNT;
-    return STATUS_OK;
+    const uint32_t index = profiled_stream(profiled, 0, context, device, number);
+    draft_stream(&profiled->draft, index)->stream.kind = STREAM_KIND_COUNT;
+    return index;
 }
 
-static enum status read_row(struct reader *reader)
+static void read_row(struct reader *reader)
 {
-    struct recorded_op row = {.name = RECORDING_NONE};
-    uint32_t context = 0, number = 0;
-    int64_t bytes = 0;
     const char *name = reader->csv.fields[reader->at[NAME]];
-    enum status status = read_times(reader, &row);
-    if (status == STATUS_OK)
-        status = read_id(reader, STREAM, &number);
-    if (status == STATUS_OK && *field_or_empty(reader, CONTEXT) != '\0')
-        status = read_id(reader, CONTEXT, &context);
-    if (status == STATUS_OK && *field_or_empty(reader, BYTES) != '\0')
-        status = read_number(reader, BYTES, &bytes);
-    if (status == STATUS_OK && *name == '\0')
-        status = trace_refuse(&reader->csv.text, "a row without a name");
-    if (status == STATUS_OK && *name == '[' && name[strlen(name) - 1] != ']')
-        status = refuse_field(reader, NAME, "has no end: cut short?");
-    if (status == STATUS_OK)
-        status = add_stream(reader, context, number, &row.stream);
-    if (status != STATUS_OK)
-        return status;
-    struct draft_op *op = profiled_op(&reader->profiled, DRAFT_NO_CALL, name, row.stream);
-    if (op == NULL)
-        return draft_no_memory(&reader->profiled.draft);
-    op->op.start_ns = row.start_ns;
-    op->op.end_ns = row.end_ns;
-    op->op.bytes = (uint64_t)bytes;
-    op->op.from = op->op.to =
-        (uint8_t)memory_of(field_or_empty(reader, op->op.kind == OP_H2D ? SOURCE : TARGET));
-    return STATUS_OK;
+    const int64_t start_ns = read_number(reader, START),
+                  duration_ns = read_number(reader, DURATION);
+    int64_t end_ns;
+    if (__builtin_add_overflow(start_ns, duration_ns, &end_ns))
+        refuse_field(reader, DURATION, "is too large: it ends after all time");
+    const uint32_t number = read_id(reader, STREAM);
+    const uint32_t context =
+        *field_or_empty(reader, CONTEXT) != '\0' ? read_id(reader, CONTEXT) : 0;
+    const int64_t bytes =
+        *field_or_empty(reader, BYTES) != '\0' ? read_number(reader, BYTES) : 0;
+    if (*name == '\0')
+        trace_refuse(&reader->csv.text, "a row without a name");
+    else if (*name == '[' && name[strlen(name) - 1] != ']')
+        refuse_field(reader, NAME, "has no end: cut short?");
+    if (failed(reader))
+        return;
+    struct recorded_op *op =
+        profiled_op(&reader->profiled, DRAFT_NO_CALL, name, stream_of(reader, context, number));
+    op->start_ns = start_ns;
+    op->end_ns = end_ns;
+    op->bytes = (uint64_t)bytes;
+    op->from = op->to =
+        (uint8_t)memory_of(field_or_empty(reader, op->kind == OP_H2D ? SOURCE : TARGET));
 }
 
 /* Reads a line behind the header. The report ends where, behind a blank line, something else
- * begins: nsys prints several reports one after the other. */
-static enum status read_line(struct reader *reader, bool *more)
+ * begins: nsys prints several reports one after the other. Returns false there. */
+static bool read_line(struct reader *reader)
 {
-    if (memchr(reader->csv.text.line, '\0', reader->csv.text.length) != NULL)
-        return trace_refuse(&reader->csv.text, "not text");
-    if (reader->csv.text.line[strspn(reader->csv.text.line, " \t")] == '\0') {
-        reader->blank = true;
-        return STATUS_OK;
-    }
-    enum status status = csv_split(&reader->csv);
+    struct csv_text *csv = &reader->csv;
+    if (memchr(csv->text.line, '\0', csv->text.length) != NULL)
+        return trace_refuse(&csv->text, "not text") == STATUS_OK;
+    if (csv->text.line[strspn(csv->text.line, " \t")] == '\0')
+        return reader->blank = true;
+    const bool split = csv_split(csv);
     if (reader->blank &&
-        (status != STATUS_OK || reader->csv.field_count != reader->csv.header_fields ||
-         is_header(reader))) {
-        error_clear(reader->csv.text.error);
-        *more = false;
-        return STATUS_OK;
+        (!split || csv->field_count != csv->header_fields || is_header(reader))) {
+        error_clear(csv->text.error);
+        return false;
     }
-    if (status != STATUS_OK)
-        return status;
     reader->blank = false;
-    status = csv_check_count(&reader->csv);
     const bool first = reader->profiled.draft.ops.count == 0;
-    return status != STATUS_OK || (first && read_unit_line(reader)) ? status : read_row(reader);
-}
-
-static enum status read_rows(struct reader *reader)
-{
-    bool more = true;
-    enum status status = STATUS_OK;
-    while (more && status == STATUS_OK) {
-        status = trace_next_line(&reader->csv.text, &more);
-        if (more && status == STATUS_OK)
-            status = read_line(reader, &more);
-    }
-    return status;
+    if (split && csv_check_count(csv) && !(first && read_unit_line(reader)))
+        read_row(reader);
+    return !failed(reader);
 }
 
 /* Returns the finest step of a column's numbers: its unit over the decimals that they had. */
@@ -409,20 +364,22 @@ static uint64_t step_of(const struct reader *reader, enum column column)
     return step;
 }
 
-/* Makes timelines of all that was read, unless `status` says that reading failed. */
-static enum status finish(struct reader *reader, enum status status, struct traces *traces)
+/* Makes timelines of all that was read, unless something went wrong; errors that lie in no line
+ * are said of the last. */
+static enum status finish(struct reader *reader, struct traces *traces)
 {
     struct error why = {0};
     struct draft *draft = &reader->profiled.draft;
-    uint64_t start = step_of(reader, START), duration = step_of(reader, DURATION);
-    const bool read = status == STATUS_OK;
-    if (read) {
+    const uint64_t start = step_of(reader, START), duration = step_of(reader, DURATION);
+    if (!failed(reader)) {
         draft->recording->resolution_ns = (int64_t)(start > duration ? start : duration);
         draft->recording->bytes_unit = step_of(reader, BYTES);
         draft->text.error = &why;
     }
-    status = profiled_finish(&reader->profiled, status, TIMING_NSYS, TRACE_NSYS_DRIVER, traces);
-    return read ? trace_pass(&reader->csv.text, &why) : status;
+    const enum status status =
+        profiled_finish(&reader->profiled, TIMING_NSYS, TRACE_NSYS_DRIVER, traces);
+    return reader->csv.text.error->status == STATUS_OK ? trace_pass(&reader->csv.text, &why)
+                                                       : status;
 }
 
 enum status trace_csv_read(struct trace_input *input, const char *path, struct traces *traces,
@@ -430,14 +387,14 @@ enum status trace_csv_read(struct trace_input *input, const char *path, struct t
 {
     struct error why = {0};
     struct reader reader = {.csv.text = {.path = path, .input = input, .error = &why}};
-    enum status status = profiled_begin(&reader.profiled, &why);
-    if (status == STATUS_OK)
-        status = find_header(&reader);
-    if (status == STATUS_OK)
-        status = learn_notation(&reader);
-    if (status == STATUS_OK)
-        status = read_rows(&reader);
-    status = finish(&reader, status, traces);
+    profiled_begin(&reader.profiled, &why);
+    if (!failed(&reader))
+        find_header(&reader);
+    if (!failed(&reader))
+        learn_notation(&reader);
+    while (!failed(&reader) && trace_next_line(&reader.csv.text) && read_line(&reader))
+        continue;
+    const enum status status = finish(&reader, traces);
     names_free(&reader.devices);
     return status == STATUS_OK ? status : error_pass(error, &why);
 }

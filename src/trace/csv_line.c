@@ -48,20 +48,22 @@ int csv_line_split(char *line, char separator, char *fields[], int most, const c
     }
 }
 
-enum status csv_split(struct csv_text *csv)
+bool csv_split(struct csv_text *csv)
 {
     const char *why;
     csv->field_count =
         csv_line_split(csv->text.line, csv->separator, csv->fields, CSV_FIELDS_MAX, &why);
-    return csv->field_count > 0 ? STATUS_OK : trace_refuse(&csv->text, "%s", why);
+    if (csv->field_count == 0)
+        trace_refuse(&csv->text, "%s", why);
+    return csv->field_count > 0;
 }
 
-enum status csv_check_count(const struct csv_text *csv)
+bool csv_check_count(const struct csv_text *csv)
 {
-    if (csv->field_count == csv->header_fields)
-        return STATUS_OK;
-    return trace_refuse(&csv->text, "%d field%s where the header has %d: cut short?",
-                        csv->field_count, csv->field_count == 1 ? "" : "s", csv->header_fields);
+    if (csv->field_count != csv->header_fields)
+        trace_refuse(&csv->text, "%d field%s where the header has %d: cut short?",
+                     csv->field_count, csv->field_count == 1 ? "" : "s", csv->header_fields);
+    return csv->field_count == csv->header_fields;
 }
 
 enum status csv_refuse(const struct csv_text *csv, const char *name, const char *value,

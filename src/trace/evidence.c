@@ -22,17 +22,13 @@ static int compare_calls(const void *a, const void *b)
 
 COMPARE_BY(compare_starts, struct host_call, start_ns, thread);
 
-enum status trace_calls_take(struct timeline *timeline, const struct host_call *calls,
-                             size_t count, int64_t first_ns, struct error *error)
+void trace_calls_take(struct timeline *timeline, const struct host_call *calls, size_t count,
+                      int64_t first_ns)
 {
     int64_t until_ns = timeline_time_ns(timeline);
     uint32_t kept = 0;
-    if (count == 0)
-        return STATUS_OK;
     struct host_call *inside = arena_zeros(&timeline->arena, count, sizeof *inside);
-    if (inside == NULL || count > UINT32_MAX)
-        return error_no_memory(error, "for the trace");
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < count && inside != NULL; i++) {
         struct host_call call = calls[i];
         call.start_ns -= first_ns;
         call.end_ns -= first_ns;
@@ -54,7 +50,6 @@ enum status trace_calls_take(struct timeline *timeline, const struct host_call *
         inside[i].row = host_call_captured(&capture, inside[i].thread, inside[i].row);
     timeline->calls = inside;
     timeline->call_count = outer;
-    return STATUS_OK;
 }
 
 /* --- kinds --- */
@@ -113,12 +108,11 @@ static bool one_context(const struct trace_part *part)
     return true;
 }
 
-enum status trace_kinds_take(struct timeline *timeline, const struct trace_part *part,
-                             struct error *error)
+void trace_kinds_take(struct timeline *timeline, const struct trace_part *part)
 {
     timeline->stream_kinds = arena_zeros(&timeline->arena, timeline->streams, 1);
     if (timeline->stream_kinds == NULL)
-        return error_no_memory(error, "for the trace");
+        return;
     bool likely = one_context(part) && takes_turns(timeline);
     for (uint32_t i = 0; i < timeline->streams; i++) {
         struct recorded_stream *stream = &part->recording->streams[part->streams[i]];
@@ -132,7 +126,6 @@ enum status trace_kinds_take(struct timeline *timeline, const struct trace_part 
         if (part->recording->traced_by != NULL)
             stream->kind = kind;
     }
-    return STATUS_OK;
 }
 
 /* --- events --- */
@@ -155,14 +148,14 @@ struct issued {
 
 COMPARE_BY(compare_elsewhere, struct elsewhere, stream, issue_ns);
 
-static bool list_elsewhere(struct issued *issued, struct arena *arena)
+static void list_elsewhere(struct issued *issued, struct arena *arena)
 {
     const struct recording *recording = issued->part->recording;
     if (recording->device_count < 2)
-        return true;
+        return;
     issued->elsewhere = arena_zeros(arena, recording->op_count, sizeof *issued->elsewhere);
     if (issued->elsewhere == NULL)
-        return false;
+        return;
     EACH (const struct recorded_op, op, recording->ops, recording->op_count) {
         if (op->call != RECORDING_NONE &&
             recording->streams[op->stream].device != issued->part->device)
@@ -171,7 +164,6 @@ static bool list_elsewhere(struct issued *issued, struct arena *arena)
     }
     qsort(issued->elsewhere, issued->elsewhere_count, sizeof *issued->elsewhere,
           compare_elsewhere);
-    return true;
 }
 
 /* Returns when the last op ended that was issued to another device's stream before an event was
@@ -234,21 +226,18 @@ static void find_waits(struct timeline *timeline, const struct issued *issued,
     }
 }
 
-enum status trace_waits_take(struct timeline *timeline, const struct trace_part *part,
-                             const struct recorded_call *const *events, size_t count,
-                             int64_t first_ns, struct error *error)
+void trace_waits_take(struct timeline *timeline, const struct trace_part *part,
+                      const struct recorded_call *const *events, size_t count, int64_t first_ns)
 {
-    if (count == 0)
-        return STATUS_OK;
     struct arena arena = {0};
     struct issued issued = {
         .part = part,
         .spans = arena_zeros(&arena, timeline->span_count, sizeof(struct span *)),
         .span_count = timeline->span_count};
+    list_elsewhere(&issued, &arena);
     timeline->waits = arena_zeros(&timeline->arena, count, sizeof *timeline->waits);
-    bool there = issued.spans != NULL && timeline->waits != NULL && count < UINT32_MAX &&
-                 list_elsewhere(&issued, &arena);
-    if (there) {
+    timeline->arena.full |= arena.full;
+    if (!timeline->arena.full) {
         for (uint32_t i = 0; i < timeline->span_count; i++)
             issued.spans[i] = &timeline->spans[i];
         qsort(issued.spans, issued.span_count, sizeof(struct span *), compare_issues);
@@ -256,5 +245,4 @@ enum status trace_waits_take(struct timeline *timeline, const struct trace_part 
         qsort(timeline->waits, timeline->wait_count, sizeof *timeline->waits, compare_waits);
     }
     arena_free(&arena);
-    return there ? STATUS_OK : error_no_memory(error, "for the trace");
 }

@@ -116,34 +116,34 @@ enum status trace_pass(const struct trace_text *text, const struct error *why)
 }
 
 /* Finds the end of the line at `at`, reading on as far as it goes. */
-static enum status find_end(struct trace_text *text)
+static bool find_end(struct trace_text *text)
 {
     struct trace_input *input = text->input;
     for (size_t seen = 0;;) {
         const char *begin = input->text + input->at;
         size_t left = input->end - input->at;
         const char *end = left > seen ? memchr(begin + seen, '\n', left - seen) : NULL;
+        const bool found = end != NULL || input->over;
         text->length = end != NULL ? (size_t)(end - begin) : left;
         if (text->length > INPUT_TEXT_MAX)
-            return trace_refuse(text, "the line is longer than 1 MiB");
-        if (end != NULL || input->over)
-            return STATUS_OK;
+            trace_refuse(text, "the line is longer than 1 MiB");
+        else if (!found && !trace_input_fill(input, left + 1))
+            error_no_memory(text->error, "for the trace");
+        if (found || text->error->status != STATUS_OK)
+            return text->error->status == STATUS_OK;
         seen = left;
-        if (!trace_input_fill(input, left + 1))
-            return error_no_memory(text->error, "for the trace");
     }
 }
 
-enum status trace_next_line(struct trace_text *text, bool *more)
+bool trace_next_line(struct trace_text *text)
 {
     struct trace_input *input = text->input;
     if (!trace_input_fill(input, 1))
-        return error_no_memory(text->error, "for the trace");
-    *more = input->at < input->end;
-    text->line_number = input->line += *more;
-    const enum status status = *more ? find_end(text) : STATUS_OK;
-    if (status != STATUS_OK || !*more)
-        return status;
+        error_no_memory(text->error, "for the trace");
+    const bool more = input->at < input->end;
+    text->line_number = input->line += more;
+    if (!more || !find_end(text))
+        return false;
     text->line = input->text + input->at;
     input->at += text->length;
     text->whole = input->at < input->end;
@@ -155,5 +155,5 @@ enum status trace_next_line(struct trace_text *text, bool *more)
         text->line += 3;
         text->length -= 3;
     }
-    return STATUS_OK;
+    return true;
 }

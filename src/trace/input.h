@@ -50,10 +50,10 @@ struct trace_text {
 };
 
 /* Takes the next line, without its end and without a byte order mark at the beginning of the
- * file; it holds until the next call. Sets *more to false at the end of the file, or where that
- * can't be read: text->input->failed tells. STATUS_USAGE: it has more than INPUT_TEXT_MAX
- * bytes. */
-enum status trace_next_line(struct trace_text *text, bool *more);
+ * file; it holds until the next call. Returns false at the end of the file, or where that can't
+ * be read: text->input->failed tells; and where the line is refused, as it has more than
+ * INPUT_TEXT_MAX bytes, or memory runs out. */
+bool trace_next_line(struct trace_text *text);
 
 /* Refuses the line that is read, saying "path:line: why": STATUS_USAGE. */
 __attribute__((format(printf, 2, 3))) enum status trace_refuse(const struct trace_text *text,
@@ -76,11 +76,11 @@ struct csv_text {
     int header_fields; /* of the line with the columns' names, as the reader sets it */
 };
 
-/* Cuts the line that was read into its fields. STATUS_USAGE: it is no CSV. */
-enum status csv_split(struct csv_text *csv);
+/* Cuts the line that was read into its fields. False: it is no CSV, and refused. */
+bool csv_split(struct csv_text *csv);
 
-/* Refuses a line that has another number of fields than the header. */
-enum status csv_check_count(const struct csv_text *csv);
+/* Refuses a line that has another number of fields than the header: false. */
+bool csv_check_count(const struct csv_text *csv);
 
 /* Refuses the line for the value of what is called `name`: "stream 'x' is no id". */
 enum status csv_refuse(const struct csv_text *csv, const char *name, const char *value,

@@ -8,115 +8,105 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum status profiled_begin(struct profiled *profiled, struct error *error)
+void profiled_begin(struct profiled *profiled, struct error *error)
 {
     struct draft *draft = &profiled->draft;
     draft->lenient = true;
     draft->text.error = error;
     draft->recording = calloc(1, sizeof *draft->recording);
-    return draft->recording != NULL ? STATUS_OK : error_no_memory(error, "for the trace");
+    if (draft->recording == NULL)
+        error_no_memory(error, "for the trace");
 }
 
-bool profiled_name(struct profiled *profiled, const char *name, uint32_t *number)
+uint32_t profiled_name(struct profiled *profiled, const char *name)
 {
     struct draft *draft = &profiled->draft;
-    if (!names_number(&profiled->names, name, strlen(name), number))
-        return false;
-    if (*number < draft->names.count)
-        return true;
-    char **text = pile_add(&draft->names, sizeof *text);
-    if (text == NULL)
-        return false;
-    *text = arena_text(&draft->recording->arena, name);
-    return *text != NULL &&
-           place_add(draft, &draft->name_places, *number, *number) == STATUS_OK;
+    const uint32_t number = draft_number(draft, &profiled->names, name, strlen(name));
+    if (number < draft->names.count)
+        return number;
+    char **text = pile_add(draft, &draft->names, sizeof *text);
+    *text = draft_text(draft, name);
+    place_add(draft, &draft->name_places, number, number);
+    return number;
 }
 
 struct recorded_device *profiled_device(struct profiled *profiled, uint32_t id,
                                         const char *name)
 {
     struct draft *draft = &profiled->draft;
-    uint32_t number;
-    if (!names_number(&profiled->devices, &id, sizeof id, &number))
-        return NULL;
-    if (number == draft->devices.count &&
-        (pile_add(&draft->devices, sizeof(struct recorded_device)) == NULL ||
-         place_add(draft, &draft->device_places, id, 0) != STATUS_OK))
-        return NULL;
-    struct recorded_device *device = (struct recorded_device *)draft->devices.items + number;
+    const uint32_t number = draft_number(draft, &profiled->devices, &id, sizeof id);
+    struct recorded_device *device = draft->devices.items;
+    if (number < draft->devices.count) {
+        device += number;
+    } else {
+        device = pile_add(draft, &draft->devices, sizeof *device);
+        place_add(draft, &draft->device_places, id, 0);
+    }
     device->id = id;
     if (device->name == NULL || *name != '\0')
-        device->name = arena_text(&draft->recording->arena, name);
-    return device->name != NULL ? device : NULL;
+        device->name = draft_text(draft, name);
+    return device;
 }
 
-bool profiled_stream(struct profiled *profiled, uint32_t process, uint64_t context,
-                     uint32_t device, uint32_t number, uint32_t *index)
+uint32_t profiled_stream(struct profiled *profiled, uint32_t process, uint64_t context,
+                         uint32_t device, uint32_t number)
 {
     struct draft *draft = &profiled->draft;
     const uint64_t key[] = {process, context, device};
-    uint32_t one;
-    if (!names_number(&profiled->contexts, key, sizeof key, &one))
-        return false;
-    if (one == draft->contexts.count &&
-        (profiled_device(profiled, device, "") == NULL ||
-         place_add(draft, &draft->contexts, one, device) != STATUS_OK))
-        return false;
-    return draft_stream_of(draft, one, number, index) == STATUS_OK;
+    const uint32_t one = draft_number(draft, &profiled->contexts, key, sizeof key);
+    if (one == draft->contexts.count) {
+        profiled_device(profiled, device, "");
+        place_add(draft, &draft->contexts, one, device);
+    }
+    return draft_stream_of(draft, one, number);
 }
 
 struct recorded_call *profiled_call(struct profiled *profiled, uint64_t id, const void *thread,
                                     size_t length, uint16_t row)
 {
     struct draft *draft = &profiled->draft;
-    struct recorded_call *call = pile_add(&draft->calls, sizeof *call);
-    if (call == NULL || !names_number(&draft->threads, thread, length, &call->thread))
-        return NULL;
+    struct recorded_call *call = pile_add(draft, &draft->calls, sizeof *call);
+    call->thread = draft_number(draft, &draft->threads, thread, length);
     call->id = id != DRAFT_NO_CALL ? id : DRAFT_NO_CALL - ++profiled->unnumbered;
     call->row = row;
     call->stream = RECORDING_NONE;
-    return place_add(draft, &draft->call_places, call->id, 0) == STATUS_OK ? call : NULL;
+    place_add(draft, &draft->call_places, call->id, 0);
+    return call;
 }
 
-struct draft_op *profiled_op(struct profiled *profiled, uint64_t id, const char *name,
-                             uint32_t stream)
+struct recorded_op *profiled_op(struct profiled *profiled, uint64_t id, const char *name,
+                                uint32_t stream)
 {
-    struct draft_op *op = pile_add(&profiled->draft.ops, sizeof *op);
-    uint32_t number;
-    if (op == NULL || !profiled_name(profiled, name, &number))
-        return NULL;
+    struct draft_op *op = pile_add(&profiled->draft, &profiled->draft.ops, sizeof *op);
     op->call = id;
-    op->name = number;
+    op->name = profiled_name(profiled, name);
     op->op.name = RECORDING_NONE;
     op->op.kind = (uint8_t)trace_kind(name);
     op->op.from = op->op.to = HOST_MEMORY_UNKNOWN;
     op->op.stream = stream;
-    return op;
+    return &op->op;
 }
 
-bool profiled_range(struct profiled *profiled, const char *name, const void *thread,
+void profiled_range(struct profiled *profiled, const char *name, const void *thread,
                     size_t length, int64_t start_ns, int64_t end_ns)
 {
     struct draft *draft = &profiled->draft;
-    struct host_range *range = pile_add(&draft->ranges, sizeof *range);
-    uint32_t number;
-    if (range == NULL || !names_number(&draft->threads, thread, length, &range->thread) ||
-        !profiled_name(profiled, name, &number))
-        return false;
+    const uint32_t number = profiled_name(profiled, name);
+    struct host_range *range = pile_add(draft, &draft->ranges, sizeof *range);
+    range->thread = draft_number(draft, &draft->threads, thread, length);
     range->start_ns = start_ns;
     range->end_ns = later(end_ns, start_ns);
-    range->name = ((char **)draft->names.items)[number];
-    return true;
+    if (!draft_failed(draft))
+        range->name = ((char **)draft->names.items)[number];
 }
 
-bool profiled_effect(struct profiled *profiled, uint64_t id, enum recorded_effect effect,
+void profiled_effect(struct profiled *profiled, uint64_t id, enum recorded_effect effect,
                      uint32_t stream, uint64_t event)
 {
-    struct recorded_call *made = pile_add(&profiled->draft.effects, sizeof *made);
-    if (made != NULL)
-        *made = (struct recorded_call){
-            .id = id, .effect = (uint8_t)effect, .stream = stream, .event = event};
-    return made != NULL;
+    struct recorded_call *made =
+        pile_add(&profiled->draft, &profiled->draft.effects, sizeof *made);
+    *made = (struct recorded_call){
+        .id = id, .effect = (uint8_t)effect, .stream = stream, .event = event};
 }
 
 /* Counts the pages that move, gives ops the bytes that only their calls have, and takes from
@@ -208,7 +198,7 @@ static bool add_first_call(struct recording *recording)
     return true;
 }
 
-enum status profiled_finish(struct profiled *profiled, enum status status, enum timing timing,
+enum status profiled_finish(struct profiled *profiled, enum timing timing,
                             const char *traced_by, struct traces *traces)
 {
     struct recording *recording = profiled->draft.recording;
@@ -218,11 +208,10 @@ enum status profiled_finish(struct profiled *profiled, enum status status, enum 
     names_free(&profiled->devices);
     names_free(&profiled->processes);
     if (recording == NULL) /* there was no memory for it, and nothing was read */
-        return status;
-    status = draft_close(&profiled->draft, status);
-    if (status != STATUS_OK) {
+        return error->status;
+    if (draft_close(&profiled->draft) != STATUS_OK) {
         free(recording);
-        return status;
+        return error->status;
     }
     settle_calls(recording);
     recording->timing = timing;
@@ -235,7 +224,7 @@ enum status profiled_finish(struct profiled *profiled, enum status status, enum 
         free(recording);
         return error_no_memory(error, "for the trace");
     }
-    status = recording_traces(recording, traces, error);
+    enum status status = recording_traces(recording, traces, error);
     if (status == STATUS_OK && !profiled_find_waits(recording)) {
         traces_free(traces);
         status = error_no_memory(error, "for the trace");

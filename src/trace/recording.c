@@ -31,19 +31,21 @@ static const struct {
     [SIMULATED] = {"simulated", LINE_BOOL, 1, false},
 };
 
-static enum status read_member(const struct draft *draft, const struct line *header,
-                               enum member member, int64_t *value)
+static int64_t read_member(const struct draft *draft, const struct line *header,
+                           enum member member)
 {
     const char *key = members[member].key;
     const struct line_value *found = line_member(header, key);
-    *value = found != NULL ? (int64_t)found->number : members[member].otherwise;
-    if (found == NULL || (found->kind == members[member].kind && !found->negative &&
-                          found->number <= (uint64_t)members[member].most))
-        return STATUS_OK;
-    if (members[member].kind == LINE_BOOL)
-        return trace_refuse(&draft->text, "\"%s\" must be true or false", key);
-    return trace_refuse(&draft->text, "\"%s\" must be a whole number of at most %" PRId64, key,
-                        members[member].most);
+    if (found == NULL)
+        return members[member].otherwise;
+    const bool fits = found->kind == members[member].kind && !found->negative &&
+                      found->number <= (uint64_t)members[member].most;
+    if (!fits && members[member].kind == LINE_BOOL)
+        trace_refuse(&draft->text, "\"%s\" must be true or false", key);
+    else if (!fits)
+        trace_refuse(&draft->text, "\"%s\" must be a whole number of at most %" PRId64, key,
+                     members[member].most);
+    return (int64_t)found->number;
 }
 
 /* Returns the text of `key`; NULL: there is none. */
@@ -53,90 +55,78 @@ static const char *read_text(const struct line *header, const char *key)
     return member != NULL && member->kind == LINE_TEXT ? member->text : NULL;
 }
 
-static enum status check_version(const struct draft *draft, const struct line *header)
+static void check_version(const struct draft *draft, const struct line *header)
 {
     const struct line_value *form = line_member(header, "pipeline_recording");
     const char *version = read_text(header, "version");
     char shown[TRACE_SHOWN];
     if (form == NULL || form->kind != LINE_NUMBER)
-        return trace_refuse(&draft->text,
-                            "no \"pipeline_recording\" with the number of its form");
-    if (form->number == RECORDING_VERSION && !form->negative)
-        return STATUS_OK;
-    return trace_refuse(&draft->text,
-                        "a recording of form %s%" PRIu64
-                        " by pipeline %s, and pipeline %s reads form %d: view "
-                        "it with a pipeline of the version that recorded it",
-                        form->negative ? "-" : "", form->number,
-                        version != NULL ? trace_shown(version, shown) : "of another version",
-                        PIPELINE_VERSION, RECORDING_VERSION);
+        trace_refuse(&draft->text, "no \"pipeline_recording\" with the number of its form");
+    else if (form->number != RECORDING_VERSION || form->negative)
+        trace_refuse(&draft->text,
+                     "a recording of form %s%" PRIu64
+                     " by pipeline %s, and pipeline %s reads form %d: view "
+                     "it with a pipeline of the version that recorded it",
+                     form->negative ? "-" : "", form->number,
+                     version != NULL ? trace_shown(version, shown) : "of another version",
+                     PIPELINE_VERSION, RECORDING_VERSION);
 }
 
-static enum status read_members(struct draft *draft, const struct line *header)
+static void read_header(struct draft *draft)
 {
     struct recording *recording = draft->recording;
-    const char *program = read_text(header, "program");
-    int64_t values[MEMBERS];
-    enum status status = check_version(draft, header);
-    for (int i = 0; i < MEMBERS && status == STATUS_OK; i++)
-        status = read_member(draft, header, (enum member)i, &values[i]);
-    if (status != STATUS_OK)
-        return status;
-    recording->driver = (uint32_t)values[DRIVER];
-    recording->connections = (uint32_t)values[CONNECTIONS];
-    recording->begin_ns = values[BEGIN];
-    recording->launch_blocking = values[LAUNCH_BLOCKING] != 0;
-    recording->lazy = values[LAZY] != 0;
-    recording->simulated = values[SIMULATED] != 0;
-    recording->program = arena_text(&recording->arena, program != NULL ? program : "");
-    return recording->program != NULL ? STATUS_OK : draft_no_memory(draft);
-}
-
-static enum status read_header(struct draft *draft)
-{
     struct line header;
-    if (line_scan_object(draft->text.line, draft->text.length, &header) != NULL)
-        return trace_refuse(&draft->text, "the header is no JSON object: cut short?");
-    return read_members(draft, &header);
+    if (line_scan_object(draft->text.line, draft->text.length, &header) != NULL) {
+        trace_refuse(&draft->text, "the header is no JSON object: cut short?");
+        return;
+    }
+    check_version(draft, &header);
+    const char *program = read_text(&header, "program");
+    recording->driver = (uint32_t)read_member(draft, &header, DRIVER);
+    recording->connections = (uint32_t)read_member(draft, &header, CONNECTIONS);
+    recording->begin_ns = read_member(draft, &header, BEGIN);
+    recording->launch_blocking = read_member(draft, &header, LAUNCH_BLOCKING) != 0;
+    recording->lazy = read_member(draft, &header, LAZY) != 0;
+    recording->simulated = read_member(draft, &header, SIMULATED) != 0;
+    recording->program = draft_text(draft, program != NULL ? program : "");
 }
 
 /* --- lines --- */
 
 /* Reads a line behind the header. One that is malformed is where the recording was cut, if it
- * is the last: then *cut is set. */
-static enum status read_line(struct draft *draft, bool *cut)
+ * is the last: returns true then. */
+static bool read_line(struct draft *draft)
 {
     struct line line;
     struct trace_input *input = draft->text.input;
-    if (draft->text.length == 0)
-        return STATUS_OK;
-    const char *malformed = line_scan(draft->text.line, draft->text.length, &line);
-    if (malformed == NULL)
-        return draft_take(draft, &line);
+    const char *malformed =
+        draft->text.length > 0 ? line_scan(draft->text.line, draft->text.length, &line) : NULL;
+    if (malformed == NULL) {
+        if (draft->text.length > 0)
+            draft_take(draft, &line);
+        return false;
+    }
     if (!trace_input_fill(input, 1))
-        return draft_no_memory(draft);
-    *cut = input->at == input->end && !input->failed;
-    return *cut ? STATUS_OK : trace_refuse(&draft->text, "%s", malformed);
+        draft_no_memory(draft);
+    if (input->at == input->end && !input->failed)
+        return true;
+    trace_refuse(&draft->text, "%s", malformed);
+    return false;
 }
 
-static enum status read_all(struct draft *draft)
+static void read_all(struct draft *draft)
 {
-    bool more, cut = false;
-    enum status status = trace_next_line(&draft->text, &more);
-    if (status == STATUS_OK && !more) {
+    bool more = trace_next_line(&draft->text), cut = false;
+    if (!more && !draft_failed(draft)) {
         draft->text.line_number = 1;
-        status = trace_refuse(&draft->text, "the file is empty");
+        trace_refuse(&draft->text, "the file is empty");
     }
-    if (status == STATUS_OK)
-        status = read_header(draft);
-    while (status == STATUS_OK && more && !cut) {
-        status = trace_next_line(&draft->text, &more);
-        if (status == STATUS_OK && more)
-            status = read_line(draft, &cut);
-    }
+    if (more)
+        read_header(draft);
+    while (!cut && !draft_failed(draft) && trace_next_line(&draft->text))
+        cut = read_line(draft);
     if (cut)
         draft->recording->end = RECORDING_CUT;
-    return status;
 }
 
 enum status recording_read(struct trace_input *input, const char *path,
@@ -146,7 +136,8 @@ enum status recording_read(struct trace_input *input, const char *path,
     struct recording result = {.timing = TIMING_RECORDED, .end = RECORDING_CUT};
     struct draft draft = {.text = {.path = path, .input = input, .error = &why},
                           .recording = &result};
-    if (draft_close(&draft, read_all(&draft)) != STATUS_OK)
+    read_all(&draft);
+    if (draft_close(&draft) != STATUS_OK)
         return error_pass(error, &why);
     *recording = result;
     return STATUS_OK;

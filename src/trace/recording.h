@@ -84,6 +84,8 @@ struct recorded_call {
     uint8_t effect;  /* enum recorded_effect */
     bool known;      /* EFFECT_LAUNCH: the arguments' layout is; EFFECT_FUNCTION: its times are;
                         EFFECT_RECORD: the event keeps the time */
+    bool touched;    /* EFFECT_LAUNCH: its words are threes, an address, bytes, and a sum of 1
+                        for reads, 2 for writes, 4 for atomics alone */
     uint32_t stream; /* an index of `streams`; RECORDING_NONE: none */
     uint32_t first_op, op_count; /* of `ops`: those that it issued */
     union {
@@ -91,7 +93,6 @@ struct recorded_call {
         const struct recorded_bytes *copy; /* EFFECT_COPY, EFFECT_SET */
         struct {
             uint32_t first_word, word_count; /* of `words` */
-            bool touched; /* they are threes: an address, bytes, 1 for reads, 2 for writes */
         } launch;
         uint64_t event; /* the handle; EFFECT_RECORD, EFFECT_WAIT, EFFECT_SYNC_EVENT */
         const struct recorded_times *function; /* EFFECT_FUNCTION; NULL: not known */
@@ -113,6 +114,7 @@ struct recorded_op {
     uint8_t from, to;       /* enum host_memory of a copy's host side */
     bool h2h;               /* a copy from host to host: no kernel */
     bool moves;             /* pages of managed memory that no call asked for */
+    bool staged;            /* a copy in or out whose host side is a device's memory, too */
 };
 
 struct recorded_node {

@@ -5,11 +5,16 @@
  *   trace/recording_lines.c   each kind of line, and what is kept of it, in
  *                             recording_effects.c of those about calls and ops
  *   trace/recording_order.c   calls, ops, streams, memory and names in order, and joined
+ *   trace/recording_staged.c  copies from device to device by way of the host
  *   trace/recording_library.c which calls are a library's own, or a graph's
  *   trace/recording.c         the file, its header and its end
  *
  * Lines come in any order, so what they refer to is looked up when all are there. Items keep
- * the number of their line as long as they may be found to be wrong. */
+ * the number of their line as long as they may be found to be wrong.
+ *
+ * Whatever goes wrong is said once, in the draft's error: a line that is refused, memory that
+ * ran out. Reading ends when that is looked at, behind each line, and all of it is given up, so
+ * that until then no function need say that it failed. */
 #ifndef PIPELINE_TRACE_RECORDING_DRAFT_H
 #define PIPELINE_TRACE_RECORDING_DRAFT_H
 
@@ -19,7 +24,8 @@
 #include "trace/recording.h"
 #include "trace/recording_line.h"
 
-/* An array that grows. */
+/* An array that grows, of items of at most so many bytes. */
+enum { DRAFT_ITEM = 256 };
 struct pile {
     void *items;
     size_t count, room;
@@ -66,10 +72,12 @@ struct draft {
         nodes, edges, ranges, notes, lines, makers, events;
     struct pile device_places, call_places, name_places; /* of items, by number */
     struct names stream_numbers, threads;                /* as they were met */
-    uint32_t *moved; /* streams: by number as they were met, their index */
-    bool ended;      /* its end was read */
-    bool lenient;    /* of what has one id the first counts: another program wrote it */
-    bool libraries;  /* some calls are a library's */
+    uint32_t *moved;   /* streams: by number as they were met, their index */
+    uint32_t *numbers; /* threads: likewise, as they first call; RECORDING_NONE: never */
+    bool ended;        /* its end was read */
+    bool lenient;      /* of what has one id the first counts: another program wrote it */
+    bool libraries;    /* some calls are a library's */
+    uint64_t nowhere[DRAFT_ITEM / sizeof(uint64_t)]; /* what there was no memory for */
     struct {
         char name[DRAFT_CALL_NAME];
         uint16_t row;
@@ -77,10 +85,23 @@ struct draft {
     int call_name_count;
 };
 
-/* Returns a new item of `size` bytes, all 0; NULL: no memory. */
-void *pile_add(struct pile *pile, size_t size);
+/* Returns true once something went wrong. */
+static inline bool draft_failed(const struct draft *draft)
+{
+    return draft->text.error->status != STATUS_OK;
+}
 
 enum status draft_no_memory(const struct draft *draft);
+
+/* Returns a new item of `size` bytes, all 0; without memory one that goes nowhere. */
+void *pile_add(struct draft *draft, struct pile *pile, size_t size);
+
+/* Returns the number of a key, and a copy of a text; without memory 0 and NULL. */
+uint32_t draft_number(struct draft *draft, struct names *names, const void *key, size_t length);
+char *draft_text(struct draft *draft, const char *text);
+
+/* Returns the row of a call: a program makes few kinds of them, each many times. */
+uint16_t draft_call_row(struct draft *draft, const char *name);
 
 /* A word that a line may have, and what it means. */
 struct draft_word {
@@ -92,29 +113,33 @@ struct draft_word {
 int draft_meaning(const char *word, const struct draft_word *words);
 
 /* Refuses the line that is read for such a word. */
-enum status draft_refuse_word(const struct draft *draft, const char *what, const char *word);
+void draft_refuse_word(const struct draft *draft, const char *what, const char *word);
 
-/* Sets *index to the stream that context and number name; RECORDING_NONE where `number` is
- * that.
- */
-enum status draft_stream_of(struct draft *draft, uint64_t context, uint64_t number,
-                            uint32_t *index);
+/* Returns the index of the stream that context and number name; RECORDING_NONE where `number`
+ * is that. draft_stream() is the stream itself. */
+uint32_t draft_stream_of(struct draft *draft, uint64_t context, uint64_t number);
+struct draft_stream *draft_stream(struct draft *draft, uint32_t index);
 
 /* Keeps the arguments of a kernel, a list: words of the draft from *first on, whose number is
  * added to *count, which begins at 0. One that is not known leaves all of them unknown: *known
  * is set to false then, else to true. */
-enum status draft_take_words(struct draft *draft, const char *list, bool *known,
-                             uint32_t *first, uint32_t *count);
+void draft_take_words(struct draft *draft, const char *list, bool *known, uint32_t *first,
+                      uint32_t *count);
 
 /* Keeps what a line behind the header says; one of a kind that is not known says nothing. */
-enum status draft_take(struct draft *draft, const struct line *line);
+void draft_take(struct draft *draft, const struct line *line);
 
 /* Has calls of what was kept count as what they are made for: a library's handle, a graph. */
-enum status draft_settle_rows(struct draft *draft);
+void draft_settle_rows(struct draft *draft);
 
-/* Ends the reading, which came to `status`: puts all that was read in order, joins it and moves
- * it into the recording. Frees the draft in any case, and after a failure the recording. */
-enum status draft_close(struct draft *draft, enum status status);
+/* Makes one copy to another device of the two ops that CUPTI has of one by way of the host,
+ * before ops are placed by their calls, and says when it began, behind that. */
+void draft_join_staged(struct draft *draft);
+void draft_time_staged(struct draft *draft);
+
+/* Ends the reading: puts all that was read in order, joins it and moves it into the recording.
+ * Frees the draft in any case, and after a failure the recording. */
+enum status draft_close(struct draft *draft);
 
 void draft_free(struct draft *draft);
 
@@ -127,26 +152,17 @@ struct place {
 };
 
 /* Adds the place of what the line that is read is about. */
-enum status place_add(struct draft *draft, struct pile *places, uint64_t id, uint32_t index);
+void place_add(struct draft *draft, struct pile *places, uint64_t id, uint32_t index);
 
 /* Puts places in order of their ids, which no two of them may share: the later line is refused,
  * calling it a `what`. */
-enum status places_order(const struct draft *draft, const struct pile *places,
-                         const char *what);
+void places_order(const struct draft *draft, const struct pile *places, const char *what);
 
 /* Returns the index of what has `id`; RECORDING_NONE: nothing has. Lines tend to come in the
  * order of what they refer to: *near, 0 at first, is where to look first. */
 uint32_t place_find(const struct pile *pile, uint64_t id, size_t *near);
 
 /* --- for the files that keep lines --- */
-
-/* Returns an item of a pile, or gives up. */
-#define ADD(item, pile)                                                                        \
-    do {                                                                                       \
-        (item) = pile_add(&(pile), sizeof *(item));                                            \
-        if ((item) == NULL)                                                                    \
-            return draft_no_memory(draft);                                                     \
-    } while (0)
 
 /* Returns a number that may be negative, of 32 bits. */
 static inline int32_t signed_of(const struct line_value *value)
@@ -160,19 +176,19 @@ static inline int32_t signed_of(const struct line_value *value)
 /* Keeps an effect of call v[1] in the stream that v[2] and v[3] name: the `count` values behind
  * them are what lies `into` bytes behind the beginning of a struct recorded_bytes, for copies
  * and memsets, or recorded_call. */
-enum status take_effect(struct draft *draft, enum recorded_effect effect,
-                        const struct line_value *v, const size_t *into, int count);
+void take_effect(struct draft *draft, enum recorded_effect effect, const struct line_value *v,
+                 const size_t *into, int count);
 
-/* Gives a call bytes in one piece, still to be told, and returns them; NULL: no memory. */
+/* Gives a call bytes in one piece, still to be told, and returns them. */
 struct recorded_bytes *draft_bytes(struct draft *draft, struct recorded_call *made);
 
 /* Lines about the program's calls, what they did, and ops (trace/recording_effects.c). */
-enum status take_call(struct draft *draft, const struct line_value *v);
-enum status take_from(struct draft *draft, const struct line_value *v);
-enum status take_launch(struct draft *draft, const struct line_value *v);
-enum status take_sync(struct draft *draft, const struct line_value *v);
-enum status take_function(struct draft *draft, const struct line_value *v);
-enum status take_op(struct draft *draft, const struct line_value *v);
-enum status take_kernel(struct draft *draft, const struct line_value *v);
+void take_call(struct draft *draft, const struct line_value *v);
+void take_from(struct draft *draft, const struct line_value *v);
+void take_launch(struct draft *draft, const struct line_value *v);
+void take_sync(struct draft *draft, const struct line_value *v);
+void take_function(struct draft *draft, const struct line_value *v);
+void take_op(struct draft *draft, const struct line_value *v);
+void take_kernel(struct draft *draft, const struct line_value *v);
 
 #endif

@@ -139,7 +139,7 @@ static void take_stretches(const struct owners *owners)
 }
 
 /* Has calls that a library makes for itself count as its own. */
-static enum status find_libraries(struct draft *draft)
+static void find_libraries(struct draft *draft)
 {
     struct recording *recording = draft->recording;
     const struct draft_maker *makers = draft->makers.items;
@@ -150,26 +150,24 @@ static enum status find_libraries(struct draft *draft)
         arena_zeros(&arena, recording->memory_count, sizeof *owners.memory),
         arena_zeros(&arena, calls, sizeof *owners.before),
         arena_zeros(&arena, recording->threads, sizeof *owners.threads)};
-    enum status status = arena.full ? draft_no_memory(draft) : STATUS_OK;
-    for (size_t i = 0, near = 0; i < draft->makers.count && status == STATUS_OK; i++) {
+    if (arena.full)
+        draft_no_memory(draft);
+    for (size_t i = 0, near = 0; i < draft->makers.count && !arena.full; i++) {
         const uint32_t call = place_find(&draft->call_places, makers[i].call, &near);
         if (call != RECORDING_NONE && host_call_lasts(recording->calls[call].row))
             owners.calls[call] = makers[i].row != 0 ? makers[i].row : (uint16_t)OWNER_PROGRAM;
     }
-    if (status == STATUS_OK)
-        status = follow_memory(&owners, &arena, draft->text.error);
-    if (status == STATUS_OK)
+    if (!arena.full && follow_memory(&owners, &arena, draft->text.error) == STATUS_OK)
         take_stretches(&owners);
     arena_free(&arena);
-    return status;
 }
 
-enum status draft_settle_rows(struct draft *draft)
+void draft_settle_rows(struct draft *draft)
 {
     struct recorded_call *calls = draft->recording->calls;
     struct host_capture capture = {.on = false};
-    const enum status status = draft->libraries ? find_libraries(draft) : STATUS_OK;
+    if (draft->libraries)
+        find_libraries(draft);
     for (size_t i = 0; i < draft->recording->call_count; i++)
         calls[i].row = host_call_captured(&capture, calls[i].thread, calls[i].row);
-    return status;
 }

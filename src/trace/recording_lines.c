@@ -36,19 +36,13 @@ static const struct field {
     ['L'] = {LINE_LIST, 0, true, false, 0, "a list of numbers"},
 };
 
-static bool text_copy(const struct draft *draft, const char *text, char **copy)
-{
-    *copy = arena_text(&draft->recording->arena, text);
-    return *copy != NULL;
-}
-
 /* --- devices, contexts, streams --- */
 
-static enum status take_device(struct draft *draft, const struct line_value *v)
+static void take_device(struct draft *draft, const struct line_value *v)
 {
-    struct recorded_device *device;
-    ADD(device, draft->devices);
+    struct recorded_device *device = pile_add(draft, &draft->devices, sizeof *device);
     device->id = (uint32_t)v[1].number;
+    device->name = draft_text(draft, v[2].text);
     device->sm.major = (uint32_t)v[3].number;
     device->minor = (uint32_t)v[4].number;
     device->sms = (uint32_t)v[5].number;
@@ -56,129 +50,115 @@ static enum status take_device(struct draft *draft, const struct line_value *v)
     device->sm.blocks = (uint32_t)v[7].number;
     device->sm.registers = (uint32_t)v[8].number;
     device->sm.shared = (uint32_t)v[9].number;
-    return text_copy(draft, v[2].text, &device->name)
-               ? place_add(draft, &draft->device_places, device->id, 0)
-               : draft_no_memory(draft);
+    place_add(draft, &draft->device_places, device->id, 0);
 }
 
-static enum status take_context(struct draft *draft, const struct line_value *v)
+static void take_context(struct draft *draft, const struct line_value *v)
 {
     /* The device's id is kept for its index, which is not known yet. */
-    return place_add(draft, &draft->contexts, v[1].number, (uint32_t)v[2].number);
+    place_add(draft, &draft->contexts, v[1].number, (uint32_t)v[2].number);
 }
 
-static enum status take_stream(struct draft *draft, const struct line_value *v)
+static void take_stream(struct draft *draft, const struct line_value *v)
 {
     static const struct draft_word kinds[] = {{"legacy", STREAM_LEGACY},
                                               {"per-thread", STREAM_BLOCKING},
                                               {"blocking", STREAM_BLOCKING},
                                               {"non-blocking", STREAM_NONBLOCKING},
                                               {NULL, -1}};
-    uint32_t index;
     const int kind = draft_meaning(v[4].text, kinds);
-    if (kind < 0)
-        return draft_refuse_word(draft, "the kind of stream", v[4].text);
-    enum status status = draft_stream_of(draft, v[1].number, v[2].number, &index);
-    if (status != STATUS_OK || index == RECORDING_NONE)
-        return status;
-    struct draft_stream *stream = (struct draft_stream *)draft->streams.items + index;
+    if (kind < 0) {
+        draft_refuse_word(draft, "the kind of stream", v[4].text);
+        return;
+    }
+    struct draft_stream *stream =
+        draft_stream(draft, draft_stream_of(draft, v[1].number, v[2].number));
     if (stream->line != 0)
-        return trace_refuse(&draft->text,
-                            "stream %" PRIu64 " of context %" PRIu64 " has a line already",
-                            v[2].number, v[1].number);
+        trace_refuse(&draft->text,
+                     "stream %" PRIu64 " of context %" PRIu64 " has a line already",
+                     v[2].number, v[1].number);
     stream->line = draft->text.line_number;
     stream->stream.handle = v[3].number;
     stream->stream.priority = signed_of(&v[5]);
     stream->stream.kind = (uint8_t)kind;
-    return STATUS_OK;
 }
 
 /* --- memory --- */
 
-static enum status take_memory(struct draft *draft, const struct line_value *v)
+static void take_memory(struct draft *draft, const struct line_value *v)
 {
     static const struct draft_word kinds[] = {
         {"device", RECORDED_DEVICE},         {"pool", RECORDED_POOL},
         {"managed", RECORDED_MANAGED},       {"pinned", RECORDED_PINNED},
         {"registered", RECORDED_REGISTERED}, {NULL, -1}};
-    struct recorded_memory *memory;
     const int kind = draft_meaning(v[1].text, kinds);
     if (kind < 0)
-        return draft_refuse_word(draft, "the kind of memory", v[1].text);
+        draft_refuse_word(draft, "the kind of memory", v[1].text);
     if (v[3].number > UINT64_MAX - v[4].number)
-        return trace_refuse(&draft->text, "the memory ends behind all addresses");
-    ADD(memory, draft->memory);
+        trace_refuse(&draft->text, "the memory ends behind all addresses");
+    struct recorded_memory *memory = pile_add(draft, &draft->memory, sizeof *memory);
     *memory = (struct recorded_memory){.address = v[3].number,
                                        .bytes = v[4].number,
                                        .from_ns = (int64_t)v[2].number,
                                        .until_ns = INT64_MAX,
                                        .device = (uint32_t)v[5].number,
                                        .kind = (uint8_t)kind};
-    return STATUS_OK;
 }
 
-static enum status take_free(struct draft *draft, const struct line_value *v)
+static void take_free(struct draft *draft, const struct line_value *v)
 {
-    struct draft_free *given;
-    ADD(given, draft->frees);
+    struct draft_free *given = pile_add(draft, &draft->frees, sizeof *given);
     *given = (struct draft_free){.address = v[2].number, .time_ns = (int64_t)v[1].number};
-    return STATUS_OK;
 }
 
 /* --- what later calls rest on --- */
 
-static enum status take_event(struct draft *draft, const struct line_value *v)
+static void take_event(struct draft *draft, const struct line_value *v)
 {
     enum { NO_TIMING = 2 }; /* cudaEventDisableTiming */
     struct recorded_facts *facts = &draft->recording->facts;
     const bool timed = (v[3].number & NO_TIMING) == 0;
-    struct draft_event *event;
-    ADD(event, draft->events);
+    struct draft_event *event = pile_add(draft, &draft->events, sizeof *event);
     *event = (struct draft_event){v[2].number, (int64_t)v[1].number, timed};
     facts->events++;
     facts->timed_events += timed;
-    return STATUS_OK;
 }
 
-static enum status take_peer(struct draft *draft, const struct line_value *v)
+static void take_peer(struct draft *draft, const struct line_value *v)
 {
     (void)v;
     draft->recording->facts.reaches_peers = true;
-    return STATUS_OK;
 }
 
-static enum status take_threshold(struct draft *draft, const struct line_value *v)
+static void take_threshold(struct draft *draft, const struct line_value *v)
 {
     draft->recording->facts.keeps_pools |= v[3].number > 0;
-    return STATUS_OK;
 }
 
 /* Pages that a call moves are asked for. */
-static enum status take_migration(struct draft *draft, const struct line_value *v)
+static void take_migration(struct draft *draft, const struct line_value *v)
 {
     struct recorded_facts *facts = &draft->recording->facts;
     const bool asked = strcmp(v[6].text, "prefetch") == 0 || strcmp(v[6].text, "user") == 0;
     if (v[3].number < v[2].number)
-        return trace_refuse(&draft->text, "the migration ends before it starts");
+        trace_refuse(&draft->text, "the migration ends before it starts");
     if (asked)
-        return STATUS_OK;
+        return;
     facts->faults++;
     facts->fault_bytes += v[5].number;
     facts->faults_ns =
         earlier(facts->faults_ns + (int64_t)(v[3].number - v[2].number), MACHINE_NEVER_NS);
-    return STATUS_OK;
 }
 
 /* --- graphs --- */
 
-static enum status take_node(struct draft *draft, const struct line_value *v)
+static void take_node(struct draft *draft, const struct line_value *v)
 {
     static const struct draft_word kinds[] = {{"h2d", OP_H2D},       {"d2h", OP_D2H},
                                               {"d2d", OP_D2D},       {"memset", OP_MEMSET},
                                               {"kernel", OP_KERNEL}, {"function", OP_CALLBACK},
                                               {NULL, OP_KIND_COUNT}};
-    struct recorded_node *node;
-    ADD(node, draft->nodes);
+    struct recorded_node *node = pile_add(draft, &draft->nodes, sizeof *node);
     node->exec = v[1].number;
     node->node = v[2].number;
     node->kind = (uint8_t)draft_meaning(v[3].text, kinds);
@@ -186,89 +166,75 @@ static enum status take_node(struct draft *draft, const struct line_value *v)
     const bool set = node->kind == OP_MEMSET,
                copy = op_is_copy(node->kind) || node->kind == OP_D2D;
     if (node->kind == OP_KERNEL && v[4].kind == LINE_LIST) {
-        enum status status = draft_take_words(
-            draft, v[4].text, &made->known, &made->launch.first_word, &made->launch.word_count);
+        draft_take_words(draft, v[4].text, &made->known, &made->launch.first_word,
+                         &made->launch.word_count);
         made->effect = made->known ? EFFECT_LAUNCH : EFFECT_NONE;
-        return status;
+        return;
     }
     if (!(set || copy) || !line_is_whole(&v[4]) || !line_is_whole(&v[5]) ||
         !(set || line_is_whole(&v[6])))
-        return STATUS_OK;
+        return;
     struct recorded_bytes *bytes = draft_bytes(draft, made);
-    if (bytes == NULL)
-        return draft_no_memory(draft);
     made->effect = set ? EFFECT_SET : EFFECT_COPY;
     bytes->to = v[4].number;
     bytes->from = set ? 0 : v[5].number;
     bytes->width = v[set ? 5 : 6].number;
-    return STATUS_OK;
 }
 
-static enum status take_edge(struct draft *draft, const struct line_value *v)
+static void take_edge(struct draft *draft, const struct line_value *v)
 {
-    struct recorded_edge *edge;
-    ADD(edge, draft->edges);
+    struct recorded_edge *edge = pile_add(draft, &draft->edges, sizeof *edge);
     *edge = (struct recorded_edge){v[1].number, v[2].number, v[3].number};
-    return STATUS_OK;
 }
 
 /* --- names, ranges, notes, the end --- */
 
-static enum status take_name(struct draft *draft, const struct line_value *v)
+static void take_name(struct draft *draft, const struct line_value *v)
 {
-    char **name;
-    const uint32_t index = (uint32_t)draft->names.count;
-    ADD(name, draft->names);
-    return text_copy(draft, v[2].text, name)
-               ? place_add(draft, &draft->name_places, v[1].number, index)
-               : draft_no_memory(draft);
+    place_add(draft, &draft->name_places, v[1].number, (uint32_t)draft->names.count);
+    char **name = pile_add(draft, &draft->names, sizeof *name);
+    *name = draft_text(draft, v[2].text);
 }
 
-static enum status take_line(struct draft *draft, const struct line_value *v)
+static void take_line(struct draft *draft, const struct line_value *v)
 {
-    struct draft_line *line;
-    ADD(line, draft->lines);
-    line->call = v[1].number;
-    return text_copy(draft, v[2].text, &line->text) ? STATUS_OK : draft_no_memory(draft);
+    struct draft_line *line = pile_add(draft, &draft->lines, sizeof *line);
+    *line = (struct draft_line){.call = v[1].number, .text = draft_text(draft, v[2].text)};
 }
 
-static enum status take_range(struct draft *draft, const struct line_value *v)
+static void take_range(struct draft *draft, const struct line_value *v)
 {
-    struct host_range *range;
     if (v[3].number < v[2].number)
-        return trace_refuse(&draft->text, "the range ends before it starts");
-    ADD(range, draft->ranges);
+        trace_refuse(&draft->text, "the range ends before it starts");
+    struct host_range *range = pile_add(draft, &draft->ranges, sizeof *range);
     range->start_ns = (int64_t)v[2].number;
     range->end_ns = (int64_t)v[3].number;
-    return text_copy(draft, v[4].text, &range->name) &&
-                   names_number(&draft->threads, &v[1].number, sizeof v[1].number,
-                                &range->thread)
-               ? STATUS_OK
-               : draft_no_memory(draft);
+    range->name = draft_text(draft, v[4].text);
+    range->thread = draft_number(draft, &draft->threads, &v[1].number, sizeof v[1].number);
 }
 
-static enum status add_note(struct draft *draft, const char *text)
+static void add_note(struct draft *draft, const char *text)
 {
-    char **note;
-    ADD(note, draft->notes);
-    return text_copy(draft, text, note) ? STATUS_OK : draft_no_memory(draft);
+    char **note = pile_add(draft, &draft->notes, sizeof *note);
+    *note = draft_text(draft, text);
 }
 
-static enum status take_note(struct draft *draft, const struct line_value *v)
+static void take_note(struct draft *draft, const struct line_value *v)
 {
-    return add_note(draft, v[1].text);
+    add_note(draft, v[1].text);
 }
 
-static enum status take_lost(struct draft *draft, const struct line_value *v)
+static void take_lost(struct draft *draft, const struct line_value *v)
 {
     uint64_t *lost = &draft->recording->lost;
     if (__builtin_add_overflow(*lost, v[1].number, lost))
-        return trace_refuse(&draft->text, "more is lost than can be counted");
-    return v[2].text[0] != '\0' ? add_note(draft, v[2].text) : STATUS_OK;
+        trace_refuse(&draft->text, "more is lost than can be counted");
+    if (v[2].text[0] != '\0')
+        add_note(draft, v[2].text);
 }
 
 /* A kind that has no row here is one that this reader does not know. */
-static enum status take_cost(struct draft *draft, const struct line_value *v)
+static void take_cost(struct draft *draft, const struct line_value *v)
 {
     static const struct draft_word kinds[] = {
         {"call", EFFECT_NONE},        {"copy", EFFECT_COPY},
@@ -278,14 +244,12 @@ static enum status take_cost(struct draft *draft, const struct line_value *v)
         {"graph", EFFECT_GRAPH},      {NULL, -1}};
     const int kind = draft_meaning(v[1].text, kinds);
     draft->recording->costs_known = true;
-    if (kind < 0)
-        return STATUS_OK;
-    draft->recording->costs[kind] = (struct recording_cost){
-        .calls = v[2].number, .sum_ns = (int64_t)(v[3].number + v[4].number)};
-    return STATUS_OK;
+    if (kind >= 0)
+        draft->recording->costs[kind] = (struct recording_cost){
+            .calls = v[2].number, .sum_ns = (int64_t)(v[3].number + v[4].number)};
 }
 
-static enum status take_end(struct draft *draft, const struct line_value *v)
+static void take_end(struct draft *draft, const struct line_value *v)
 {
     static const struct draft_word whys[] = {{"exit", RECORDING_EXIT},
                                              {"limit", RECORDING_LIMIT},
@@ -293,12 +257,11 @@ static enum status take_end(struct draft *draft, const struct line_value *v)
                                              {NULL, -1}};
     const int why = draft_meaning(v[2].text, whys);
     if (why < 0)
-        return draft_refuse_word(draft, "the end", v[2].text);
+        draft_refuse_word(draft, "the end", v[2].text);
     if (draft->ended)
-        return trace_refuse(&draft->text, "the recording has ended already");
+        trace_refuse(&draft->text, "the recording has ended already");
     draft->ended = true;
     draft->recording->end = (enum recording_end)why;
-    return STATUS_OK;
 }
 
 /* --- all kinds --- */
@@ -308,8 +271,7 @@ static enum status take_end(struct draft *draft, const struct line_value *v)
 
 static const struct form {
     const char *kind, *fields;
-    enum status (*take)(struct draft *draft,
-                        const struct line_value *v); /* NULL: take_effect() */
+    void (*take)(struct draft *draft, const struct line_value *v); /* NULL: take_effect() */
     enum recorded_effect effect;
     size_t into[6];
 } forms[] = {
@@ -367,30 +329,35 @@ static bool check(struct line_value *value, const struct field *field)
            (!value->negative || value->number == 0 || field->negative);
 }
 
-enum status draft_take(struct draft *draft, const struct line *line)
+void draft_take(struct draft *draft, const struct line *line)
 {
-    enum { LOOKED_AT = 16 }; /* more than any form has */
-    struct line_value v[LOOKED_AT];
+    enum { LOOKED_AT = 16 };                                /* more than any form has */
+    struct line_value v[LOOKED_AT] = {{.kind = LINE_NULL}}; /* what is not there stays so */
     const int there = line->count < LOOKED_AT ? line->count : LOOKED_AT;
     const struct form *form = forms, *end = forms + sizeof forms / sizeof forms[0];
-    if (line->values[0].kind != LINE_TEXT)
-        return trace_refuse(&draft->text, "a line's first value says of which kind it is");
+    if (line->values[0].kind != LINE_TEXT) {
+        trace_refuse(&draft->text, "a line's first value says of which kind it is");
+        return;
+    }
     while (form < end && strcmp(form->kind, line->values[0].text) != 0)
         form++;
     if (form == end)
-        return STATUS_OK;
-    int count = (int)strlen(form->fields);
-    memset(v, 0, sizeof v); /* what is not there is LINE_NULL */
+        return;
+    const int count = (int)strlen(form->fields);
     if (line->count < count + 1)
-        return trace_refuse(&draft->text, "a \"%s\" has %d values behind its name, not %d",
-                            form->kind, count, line->count - 1);
+        trace_refuse(&draft->text, "a \"%s\" has %d values behind its name, not %d", form->kind,
+                     count, line->count - 1);
     memcpy(v, line->values, (size_t)there * sizeof *v);
     for (int i = 1; i <= count; i++) {
         const struct field *field = &fields[(unsigned char)form->fields[i - 1]];
         if (!check(&v[i], field))
-            return trace_refuse(&draft->text, "value %d of this \"%s\" must be %s", i,
-                                form->kind, field->what);
+            trace_refuse(&draft->text, "value %d of this \"%s\" must be %s", i, form->kind,
+                         field->what);
     }
-    return form->take != NULL ? form->take(draft, v)
-                              : take_effect(draft, form->effect, v, form->into, count - 3);
+    if (draft_failed(draft))
+        return;
+    if (form->take != NULL)
+        form->take(draft, v);
+    else
+        take_effect(draft, form->effect, v, form->into, count - 3);
 }

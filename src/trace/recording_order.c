@@ -20,95 +20,77 @@ static void sort(struct pile *pile, size_t size, int (*compare)(const void *a, c
 COMPARE_BY(compare_devices, struct recorded_device, id);
 
 /* Says how timelines call a device. */
-static enum status set_shown(struct draft *draft, struct recorded_device *device)
+static void set_shown(struct draft *draft, struct recorded_device *device)
 {
     char text[TRACE_SHOWN + 32];
     snprintf(text, sizeof text, "%.*s (%" PRIu32 ")", TRACE_SHOWN,
              device->name[0] != '\0' ? device->name : "GPU", device->id);
     if (device->shown == NULL)
-        device->shown = arena_text(&draft->recording->arena, text);
-    return device->shown != NULL ? STATUS_OK : draft_no_memory(draft);
+        device->shown = draft_text(draft, text);
 }
 
 /* Puts the devices in order of their ids. */
-static enum status order_devices(struct draft *draft)
+static void order_devices(struct draft *draft)
 {
     struct place *places = draft->device_places.items;
-    enum status status = places_order(draft, &draft->device_places, "device");
-    if (status != STATUS_OK)
-        return status;
+    places_order(draft, &draft->device_places, "device");
     sort(&draft->devices, sizeof(struct recorded_device), compare_devices);
-    for (size_t i = 0; i < draft->devices.count && status == STATUS_OK; i++) {
+    for (size_t i = 0; i < draft->devices.count; i++) {
         places[i].index = (uint32_t)i;
-        status = set_shown(draft, (struct recorded_device *)draft->devices.items + i);
+        set_shown(draft, (struct recorded_device *)draft->devices.items + i);
     }
     for (size_t i = 0, near = 0; i < draft->memory.count; i++) {
         struct recorded_memory *memory = (struct recorded_memory *)draft->memory.items + i;
         memory->device = place_find(&draft->device_places, memory->device, &near);
     }
-    return status;
 }
 
 /* Sets the contexts' devices to their indexes. */
-static enum status order_contexts(struct draft *draft)
+static void order_contexts(struct draft *draft)
 {
     struct place *contexts = draft->contexts.items;
     for (size_t i = 0, near = 0; i < draft->contexts.count; i++)
         contexts[i].index = place_find(&draft->device_places, contexts[i].index, &near);
-    return places_order(draft, &draft->contexts, "context");
+    places_order(draft, &draft->contexts, "context");
 }
 
 COMPARE_BY(compare_streams, struct draft_stream, stream.context, stream.number);
 
-/* Makes up a device, last of all, for streams of which none is known. */
-static enum status add_device(struct draft *draft, uint32_t *index)
+/* Makes up a device, last of all, for streams of which none is known. Returns its index. */
+static uint32_t add_device(struct draft *draft)
 {
-    struct recorded_device *device = pile_add(&draft->devices, sizeof *device);
-    if (device == NULL)
-        return draft_no_memory(draft);
+    struct recorded_device *device = pile_add(draft, &draft->devices, sizeof *device);
     device->id = RECORDING_NONE;
-    device->name = device->shown = arena_text(&draft->recording->arena, "a GPU");
-    *index = (uint32_t)draft->devices.count - 1;
-    return device->name != NULL ? STATUS_OK : draft_no_memory(draft);
+    device->name = device->shown = draft_text(draft, "a GPU");
+    return (uint32_t)draft->devices.count - 1;
 }
 
 /* Sets the streams' devices. One device is that of all streams. */
-static enum status join_streams(struct draft *draft)
+static void join_streams(struct draft *draft)
 {
     struct draft_stream *streams = draft->streams.items;
     uint32_t made_up = draft->devices.count == 1 ? 0 : RECORDING_NONE;
     for (size_t i = 0, near = 0; i < draft->streams.count; i++) {
         uint32_t device = place_find(&draft->contexts, streams[i].stream.context, &near);
-        enum status status = STATUS_OK;
         if (device == RECORDING_NONE && made_up == RECORDING_NONE)
-            status = add_device(draft, &made_up);
-        if (status != STATUS_OK)
-            return status;
+            made_up = add_device(draft);
         streams[i].stream.device = device == RECORDING_NONE ? made_up : device;
     }
-    return STATUS_OK;
 }
 
 /* Puts the streams in order, and notes which index each number has. */
-static enum status order_streams(struct draft *draft)
+static void order_streams(struct draft *draft)
 {
     struct recording *recording = draft->recording;
     struct draft_stream *streams = draft->streams.items;
-    size_t count = draft->streams.count;
-    struct arena *arena = &recording->arena;
-    uint32_t *moved = draft->moved = arena_zeros(arena, count, sizeof *moved);
-    recording->streams = arena_zeros(arena, count, sizeof *recording->streams);
-    if (arena->full)
-        return draft_no_memory(draft);
+    const size_t count = recording->stream_count = draft->streams.count;
     for (size_t i = 0; i < count; i++)
         streams[i].line = i; /* its number: no line is wrong any more */
     sort(&draft->streams, sizeof *streams, compare_streams);
     for (size_t i = 0; i < count; i++) {
         recording->streams[i] = streams[i].stream;
-        moved[streams[i].line] = (uint32_t)i;
+        draft->moved[streams[i].line] = (uint32_t)i;
     }
-    recording->stream_count = count;
-    return STATUS_OK;
 }
 
 /* --- calls --- */
@@ -116,24 +98,21 @@ static enum status order_streams(struct draft *draft)
 COMPARE_BY(compare_calls, struct recorded_call, start_ns, id, end_ns, thread, row);
 
 /* Puts the calls in order. */
-static enum status order_calls(struct draft *draft)
+static void order_calls(struct draft *draft)
 {
     const struct recorded_call *calls = draft->calls.items;
     struct place *places = draft->call_places.items;
-    enum status status = places_order(draft, &draft->call_places, "call");
-    if (status != STATUS_OK)
-        return status;
+    places_order(draft, &draft->call_places, "call");
     sort(&draft->calls, sizeof *calls, compare_calls);
     for (size_t i = 0; i < draft->calls.count; i++)
         places[i] = (struct place){.id = calls[i].id, .line = i, .index = (uint32_t)i};
-    status = places_order(draft, &draft->call_places, "call");
+    places_order(draft, &draft->call_places, "call");
     for (size_t i = 1; i < draft->calls.count; i++)
         draft->recording->doubled += places[i].id == places[i - 1].id;
-    return status;
 }
 
 /* Gives each call what it did. Of one that did several things nothing is known. */
-static enum status join_effects(struct draft *draft)
+static void join_effects(struct draft *draft)
 {
     enum { SEVERAL = UINT8_MAX };
     struct recorded_call *calls = draft->calls.items;
@@ -146,9 +125,10 @@ static enum status join_effects(struct draft *draft)
         struct recorded_call *call = &calls[index];
         call->effect = call->effect == EFFECT_NONE || draft->lenient ? made->effect : SEVERAL;
         call->known = made->known;
+        call->touched = made->touched;
         call->stream =
             made->stream != RECORDING_NONE ? draft->moved[made->stream] : RECORDING_NONE;
-        memcpy(&call->bytes, &made->bytes, sizeof call->bytes); /* all of the union */
+        memcpy(&call->bytes, &made->bytes, sizeof call->bytes);
     }
     for (size_t i = 0; i < draft->calls.count; i++) {
         if (calls[i].effect == SEVERAL) {
@@ -158,67 +138,50 @@ static enum status join_effects(struct draft *draft)
             calls[i].bytes = 0;
         }
     }
-    return STATUS_OK;
 }
 
 /* Numbers threads as they first call. Ranges of those that never do have no thread. */
-static enum status order_threads(struct draft *draft)
+static void order_threads(struct draft *draft)
 {
     struct recorded_call *calls = draft->calls.items;
     struct host_range *ranges = draft->ranges.items;
-    uint32_t *numbers =
-        arena_ones(&draft->recording->arena, draft->threads.count, sizeof *numbers);
-    uint32_t count = 0;
-    if (numbers == NULL)
-        return draft_no_memory(draft);
+    uint32_t *count = &draft->recording->threads;
     for (size_t i = 0; i < draft->calls.count; i++) {
-        uint32_t *number = &numbers[calls[i].thread];
+        uint32_t *number = &draft->numbers[calls[i].thread];
         if (*number == RECORDING_NONE)
-            *number = count++;
+            *number = (*count)++;
         calls[i].thread = *number;
     }
     for (size_t i = 0; i < draft->ranges.count; i++)
-        ranges[i].thread = numbers[ranges[i].thread];
-    draft->recording->threads = count;
-    return STATUS_OK;
+        ranges[i].thread = draft->numbers[ranges[i].thread];
 }
 
 /* --- names, ops --- */
 
 /* Puts the names in order of their ids. */
-static enum status order_names(struct draft *draft)
+static void order_names(struct draft *draft)
 {
     struct recording *recording = draft->recording;
     struct place *places = draft->name_places.items;
     char **names = draft->names.items;
-    size_t count = draft->names.count;
-    recording->names = arena_zeros(&recording->arena, count, sizeof *recording->names);
-    if (recording->names == NULL)
-        return draft_no_memory(draft);
-    enum status status = places_order(draft, &draft->name_places, "name");
-    if (status != STATUS_OK)
-        return status;
-    for (size_t i = 0; i < count; i++) {
+    places_order(draft, &draft->name_places, "name");
+    recording->name_count = draft->names.count;
+    for (size_t i = 0; i < recording->name_count; i++) {
         recording->names[i] = names[places[i].index];
         places[i].index = (uint32_t)i;
     }
-    recording->name_count = count;
-    return STATUS_OK;
 }
 
 COMPARE_BY(compare_ops, struct recorded_op, start_ns, end_ns, node, stream, kind, name, bytes);
 
 /* Puts the ops in the order of their calls, those without one last. */
-static enum status place_ops(struct draft *draft)
+static void place_ops(struct draft *draft)
 {
     struct recording *recording = draft->recording;
     const struct draft_op *items = draft->ops.items;
     struct recorded_call *calls = draft->calls.items;
     size_t count = draft->ops.count;
     uint32_t next = 0;
-    recording->ops = malloc((count + 1) * sizeof *recording->ops);
-    if (recording->ops == NULL)
-        return draft_no_memory(draft);
     for (size_t i = 0; i < count; i++) {
         if (items[i].op.call != RECORDING_NONE)
             calls[items[i].op.call].op_count++;
@@ -243,11 +206,10 @@ static enum status place_ops(struct draft *draft)
     qsort(&recording->ops[first_without], next - first_without, sizeof *recording->ops,
           compare_ops);
     recording->op_count = count;
-    return STATUS_OK;
 }
 
 /* Looks up what the ops refer to. */
-static enum status join_ops(struct draft *draft)
+static void join_ops(struct draft *draft)
 {
     struct draft_op *ops = draft->ops.items;
     for (size_t i = 0, near = 0, near_name = 0; i < draft->ops.count; i++) {
@@ -257,7 +219,6 @@ static enum status join_ops(struct draft *draft)
         if (op->kind == OP_KERNEL && !op->h2h)
             op->name = place_find(&draft->name_places, ops[i].name, &near_name);
     }
-    return STATUS_OK;
 }
 
 /* --- memory --- */
@@ -318,14 +279,10 @@ static int compare_lines(const void *a, const void *b)
 }
 
 /* Keeps the lines of calls that are there. */
-static enum status join_lines(struct draft *draft)
+static void join_lines(struct draft *draft)
 {
     struct recording *recording = draft->recording;
     struct draft_line *lines = draft->lines.items;
-    recording->lines =
-        arena_zeros(&recording->arena, draft->lines.count, sizeof *recording->lines);
-    if (recording->lines == NULL)
-        return draft_no_memory(draft);
     for (size_t i = 0, near = 0; i < draft->lines.count; i++) {
         uint32_t call = place_find(&draft->call_places, lines[i].call, &near);
         if (call == RECORDING_NONE)
@@ -334,7 +291,6 @@ static enum status join_lines(struct draft *draft)
             (struct recorded_line){.call = call, .text = lines[i].text};
     }
     qsort(recording->lines, recording->line_count, sizeof *recording->lines, compare_lines);
-    return STATUS_OK;
 }
 
 COMPARE_BY(compare_nodes, struct recorded_node, exec, node, kind);
@@ -373,25 +329,43 @@ static void keep(struct draft *draft)
     recording->notes = move(&draft->notes, &recording->note_count);
 }
 
-enum status draft_close(struct draft *draft, enum status status)
+/* Takes what the steps below fill. */
+static void take_tables(struct draft *draft)
 {
-    static enum status (*const steps[])(struct draft * draft) = {
-        order_devices, order_contexts, join_streams, order_streams, order_calls, order_names,
-        order_threads, join_effects,   join_ops,     place_ops,     join_lines};
-    for (size_t i = 0; i < sizeof steps / sizeof steps[0] && status == STATUS_OK; i++)
-        status = steps[i](draft);
-    if (status == STATUS_OK) {
-        order_memory(draft);
-        join_events(draft);
-        sort(&draft->nodes, sizeof(struct recorded_node), compare_nodes);
-        sort(&draft->edges, sizeof(struct recorded_edge), compare_edges);
-        sort(&draft->ranges, sizeof(struct host_range), compare_ranges);
-    }
-    keep(draft);
-    if (status == STATUS_OK)
-        status = draft_settle_rows(draft);
+    struct recording *recording = draft->recording;
+    struct arena *arena = &recording->arena;
+    const size_t streams = draft->streams.count;
+    draft->moved = arena_zeros(arena, streams, sizeof *draft->moved);
+    draft->numbers = arena_ones(arena, draft->threads.count, sizeof *draft->numbers);
+    recording->streams = arena_zeros(arena, streams, sizeof *recording->streams);
+    recording->names = arena_zeros(arena, draft->names.count, sizeof *recording->names);
+    recording->lines = arena_zeros(arena, draft->lines.count, sizeof *recording->lines);
+    recording->ops = malloc((draft->ops.count + 1) * sizeof *recording->ops);
+    if (arena->full || recording->ops == NULL)
+        draft_no_memory(draft);
+}
+
+static void order_rest(struct draft *draft)
+{
+    order_memory(draft);
+    join_events(draft);
+    sort(&draft->nodes, sizeof(struct recorded_node), compare_nodes);
+    sort(&draft->edges, sizeof(struct recorded_edge), compare_edges);
+    sort(&draft->ranges, sizeof(struct host_range), compare_ranges);
+}
+
+enum status draft_close(struct draft *draft)
+{
+    static void (*const steps[])(struct draft * draft) = {
+        take_tables,       order_devices, order_contexts,    join_streams,
+        order_streams,     order_calls,   order_threads,     join_effects,
+        order_names,       join_ops,      draft_join_staged, place_ops,
+        draft_time_staged, join_lines,    order_rest,        keep,
+        draft_settle_rows};
+    for (size_t i = 0; i < sizeof steps / sizeof steps[0] && !draft_failed(draft); i++)
+        steps[i](draft);
     draft_free(draft);
-    if (status != STATUS_OK)
+    if (draft_failed(draft))
         recording_free(draft->recording);
-    return status;
+    return draft->text.error->status;
 }

@@ -25,12 +25,22 @@ struct maker {
     struct trace_part *parts; /* by device */
     uint32_t *numbers;        /* of streams; RECORDING_NONE: nothing ran in it */
     struct host_call *calls;
-    const char **lines;                  /* that calls refer to */
+    struct names lines;                  /* that calls refer to */
     const struct recorded_call **events; /* calls that record or wait */
-    size_t line_count, event_count;
-    struct arena arena; /* has these */
-    struct error *error;
+    size_t event_count;
+    struct arena arena;  /* has these */
+    struct error *error; /* of what goes wrong first, which ends all */
 };
+
+static bool failed(const struct maker *maker)
+{
+    return maker->error->status != STATUS_OK;
+}
+
+static void no_memory(const struct maker *maker)
+{
+    error_no_memory(maker->error, "for the trace");
+}
 
 /* Copies and memsets of no bytes never run. */
 static bool issues_op(const struct recorded_call *call)
@@ -77,23 +87,25 @@ static bool name_of(struct trace_part *part, const char *name, uint32_t *number)
 
 /* Adds a span to the timeline of a stream's device, where streams are numbered as they are met;
  * its issue is negative where that is not known, and its op is its origin. */
-static enum status add_span(struct maker *maker, uint32_t stream, const char *name,
-                            struct span span)
+static void add_span(struct maker *maker, uint32_t stream, const char *name, struct span span)
 {
     struct trace_part *part = &maker->parts[maker->recording->streams[stream].device];
     uint32_t *number = &maker->numbers[stream], link = 0;
     if (*number == RECORDING_NONE) {
         uint32_t *met = ITEMS_ADD(part->streams, part->stream_count, part->stream_capacity);
-        if (met == NULL)
-            return error_no_memory(maker->error, "for the trace");
-        *met = stream;
+        if (met != NULL)
+            *met = stream;
+        else
+            no_memory(maker);
         *number = (uint32_t)part->stream_count - 1;
     }
     if (part->count >= TRACE_SPANS_MAX)
-        return error_set(maker->error, STATUS_USAGE, "more than %d rows", TRACE_SPANS_MAX);
+        error_set(maker->error, STATUS_USAGE, "more than %d rows", TRACE_SPANS_MAX);
     if ((span.kind == OP_KERNEL && !name_of(part, name, &link)) ||
         !ITEMS_ROOM(part->spans, part->count, part->capacity))
-        return error_no_memory(maker->error, "for the trace");
+        no_memory(maker);
+    if (failed(maker))
+        return;
     part->uncalled += span.issue_ns < 0;
     part->early += span.issue_ns > span.start_ns && span.issue_ns - span.start_ns > EARLY_NS;
     if (span.issue_ns < 0 || span.issue_ns > span.start_ns)
@@ -104,10 +116,9 @@ static enum status add_span(struct maker *maker, uint32_t stream, const char *na
     span.stream = *number;
     span.tile = -1;
     part->spans[part->count++] = span;
-    return STATUS_OK;
 }
 
-static enum status add_op(struct maker *maker, const struct recorded_op *op)
+static void add_op(struct maker *maker, const struct recorded_op *op)
 {
     const struct recording *recording = maker->recording;
     const bool copy = op_is_copy((enum op_kind)op->kind);
@@ -122,52 +133,38 @@ static enum status add_op(struct maker *maker, const struct recorded_op *op)
         .start_ns = op->start_ns,
         .end_ns = op->end_ns,
     };
-    return add_span(maker, op->stream, op_name(recording, op), span);
+    add_span(maker, op->stream, op_name(recording, op), span);
 }
 
 /* Adds all ops, and functions of the host, which run in a stream, too. */
-static enum status add_spans(struct maker *maker)
+static void add_spans(struct maker *maker)
 {
     const struct recording *recording = maker->recording;
-    enum status status = STATUS_OK;
-    for (size_t i = 0; i < recording->op_count && status == STATUS_OK; i++)
-        status = add_op(maker, &recording->ops[i]);
-    for (size_t i = 0; i < recording->call_count && status == STATUS_OK; i++) {
+    for (size_t i = 0; i < recording->op_count && !failed(maker); i++)
+        add_op(maker, &recording->ops[i]);
+    for (size_t i = 0; i < recording->call_count && !failed(maker); i++) {
         const struct recorded_call *call = &recording->calls[i];
         if (call->effect == EFFECT_FUNCTION && call->known && call->stream != RECORDING_NONE)
-            status = add_span(maker, call->stream, "",
-                              (struct span){.op = (uint32_t)(recording->op_count + i),
-                                            .kind = OP_CALLBACK,
-                                            .issue_ns = call->start_ns,
-                                            .start_ns = call->function->start_ns,
-                                            .end_ns = call->function->end_ns});
+            add_span(maker, call->stream, "",
+                     (struct span){.op = (uint32_t)(recording->op_count + i),
+                                   .kind = OP_CALLBACK,
+                                   .issue_ns = call->start_ns,
+                                   .start_ns = call->function->start_ns,
+                                   .end_ns = call->function->end_ns});
     }
-    return status;
 }
 
 /* --- calls --- */
-
-static int compare_lines(const void *a, const void *b)
-{
-    return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
 
 /* Many calls are made from one line. */
 static void add_lines(struct maker *maker)
 {
     const struct recording *recording = maker->recording;
-    const char **lines = maker->lines;
-    for (size_t i = 0; i < recording->line_count; i++)
-        lines[i] = recording->lines[i].text;
-    qsort(lines, recording->line_count, sizeof *lines, compare_lines);
-    for (size_t i = 0; i < recording->line_count; i++) {
-        if (i == 0 || strcmp(lines[maker->line_count - 1], lines[i]) != 0)
-            lines[maker->line_count++] = lines[i];
-    }
     EACH (const struct recorded_line, line, recording->lines, recording->line_count) {
-        const char **found =
-            bsearch(&line->text, lines, maker->line_count, sizeof *lines, compare_lines);
-        maker->calls[line->call].line = (uint32_t)(found - lines) + 1;
+        uint32_t number = 0;
+        if (!names_number(&maker->lines, line->text, strlen(line->text), &number))
+            no_memory(maker);
+        maker->calls[line->call].line = number + 1;
     }
 }
 
@@ -218,35 +215,29 @@ static int64_t set_order(struct trace_part *part, bool issue_unknown, uint32_t *
 }
 
 /* Gives the timeline what the recording says of its streams and of the host. */
-static enum status set_evidence(const struct maker *maker, const struct trace_part *part,
-                                int64_t first_ns, struct timeline *timeline)
+static void set_evidence(const struct maker *maker, const struct trace_part *part,
+                         int64_t first_ns, struct timeline *timeline)
 {
-    timeline->stream_ids =
-        arena_zeros(&timeline->arena, part->stream_count, sizeof *timeline->stream_ids);
-    timeline->lines = arena_zeros(&timeline->arena, maker->line_count, sizeof *timeline->lines);
-    if (timeline->arena.full)
-        return error_no_memory(maker->error, "for the trace");
-    for (size_t i = 0; i < part->stream_count; i++)
+    struct arena *arena = &timeline->arena;
+    timeline->stream_ids = arena_zeros(arena, part->stream_count, sizeof(uint32_t));
+    timeline->lines = arena_zeros(arena, maker->lines.count, sizeof *timeline->lines);
+    for (size_t i = 0; i < part->stream_count && !arena->full; i++)
         timeline->stream_ids[i] = maker->recording->streams[part->streams[i]].number;
-    enum status status = trace_kinds_take(timeline, part, maker->error);
-    if (status != STATUS_OK || timeline->issue_unknown)
-        return status;
-    if (maker->line_count > 0)
-        memcpy(timeline->lines, maker->lines, maker->line_count * sizeof *timeline->lines);
-    timeline->line_count = (uint32_t)maker->line_count;
-    status = trace_waits_take(timeline, part, maker->events, maker->event_count, first_ns,
-                              maker->error);
-    return status == STATUS_OK
-               ? trace_calls_take(timeline, maker->calls, maker->recording->call_count,
-                                  first_ns, maker->error)
-               : status;
+    if (!arena->full)
+        trace_kinds_take(timeline, part);
+    if (arena->full || timeline->issue_unknown)
+        return;
+    for (size_t i = 0; i < maker->lines.count; i++)
+        timeline->lines[i] = arena_text(arena, maker->lines.items[i]->text);
+    timeline->line_count = (uint32_t)maker->lines.count;
+    trace_waits_take(timeline, part, maker->events, maker->event_count, first_ns);
+    trace_calls_take(timeline, maker->calls, maker->recording->call_count, first_ns);
 }
 
 /* An op whose call is not known, or behind its start, counts as issued when it began; where
  * that is one in CALLED_LEAST or more, none of the issue times counts: the host's clock and the
  * device's disagree. */
-static enum status make_trace(const struct maker *maker, struct trace_part *part,
-                              struct trace *trace)
+static void make_trace(const struct maker *maker, struct trace_part *part, struct trace *trace)
 {
     const struct plan no_plan = {0};
     const struct recording *recording = maker->recording;
@@ -255,8 +246,10 @@ static enum status make_trace(const struct maker *maker, struct trace_part *part
     *timeline = (struct timeline){0};
     timeline->issue_unknown = unknown > 0 && unknown * CALLED_LEAST >= part->count;
     trace->origins = arena_zeros(&timeline->arena, part->count, sizeof *trace->origins);
-    if (trace->origins == NULL)
-        return error_no_memory(maker->error, "for the trace");
+    if (trace->origins == NULL) {
+        no_memory(maker);
+        return;
+    }
     trace->origin_count = (uint32_t)part->count;
     trace->origin_ns = set_order(part, timeline->issue_unknown, trace->origins);
     timeline->timing = recording->timing;
@@ -285,10 +278,12 @@ static enum status make_trace(const struct maker *maker, struct trace_part *part
     trace->bytes_unit = recording->bytes_unit > 0 ? recording->bytes_unit : 1;
     trace_count_copies(trace);
     recording_count_odd(recording, &trace->unseen, &trace->refused);
-    enum status status = trace_names_take(&part->names, timeline, maker->error);
-    if (status == STATUS_OK)
-        status = set_evidence(maker, part, trace->origin_ns, timeline);
-    return status == STATUS_OK ? timeline_finish(timeline, &no_plan, maker->error) : status;
+    trace_names_take(&part->names, timeline);
+    set_evidence(maker, part, trace->origin_ns, timeline);
+    if (timeline->arena.full)
+        no_memory(maker);
+    else
+        timeline_finish(timeline, &no_plan, maker->error);
 }
 
 static int compare_parts(const void *a, const void *b)
@@ -299,30 +294,30 @@ static int compare_parts(const void *a, const void *b)
 }
 
 /* Makes timelines of the devices on which something ran, by what they are called. */
-static enum status make_traces(struct maker *maker, struct traces *traces)
+static void make_traces(struct maker *maker, struct traces *traces)
 {
     const size_t devices = maker->recording->device_count;
     size_t count = 0;
     for (size_t i = 0; i < devices; i++)
         count += maker->parts[i].count > 0;
     if (count > TRACE_DEVICES_MAX)
-        return error_set(maker->error, STATUS_USAGE, "more than %d devices", TRACE_DEVICES_MAX);
-    enum status status = traces_create(traces, count, maker->error);
+        error_set(maker->error, STATUS_USAGE, "more than %d devices", TRACE_DEVICES_MAX);
+    if (failed(maker) || traces_create(traces, count, maker->error) != STATUS_OK)
+        return;
     struct trace *trace = traces->items;
     qsort(maker->parts, devices, sizeof *maker->parts, compare_parts);
-    for (size_t i = 0; i < devices && status == STATUS_OK; i++) {
+    for (size_t i = 0; i < devices && !failed(maker); i++) {
         if (maker->parts[i].count == 0)
             continue;
-        status = make_trace(maker, &maker->parts[i], trace);
+        make_trace(maker, &maker->parts[i], trace);
         snprintf(trace->name, sizeof trace->name, "%s",
                  count > 1 ? maker->recording->devices[trace->device].shown : "trace");
         trace->timeline.more_ran = trace->unseen > 0 || maker->recording->lost > 0 || count > 1;
         trace++;
     }
-    return status;
 }
 
-static enum status make_all(struct maker *maker, struct traces *traces)
+static void make_all(struct maker *maker, struct traces *traces)
 {
     struct recording *recording = maker->recording;
     struct arena *arena = &maker->arena;
@@ -331,23 +326,22 @@ static enum status make_all(struct maker *maker, struct traces *traces)
     maker->numbers = arena_ones(arena, recording->stream_count, sizeof *maker->numbers);
     maker->calls = arena_zeros(arena, calls, sizeof *maker->calls);
     maker->events = arena_zeros(arena, calls, sizeof(struct recorded_call *));
-    maker->lines = arena_zeros(arena, recording->line_count, sizeof(char *));
-    if (arena->full)
-        return error_no_memory(maker->error, "for the trace");
+    if (arena->full) {
+        no_memory(maker);
+        return;
+    }
     for (size_t i = 0; i < recording->device_count; i++)
         maker->parts[i] = (struct trace_part){
             .recording = recording, .device = (uint32_t)i, .numbers = maker->numbers};
     add_calls(maker);
     add_lines(maker);
-    enum status status = add_spans(maker);
-    if (status == STATUS_OK)
-        status = make_traces(maker, traces);
+    add_spans(maker);
+    make_traces(maker, traces);
     EACH (struct trace_part, part, maker->parts, recording->device_count) {
         names_free(&part->names);
         free(part->spans);
         free(part->streams);
     }
-    return status;
 }
 
 enum status recording_traces(struct recording *recording, struct traces *traces,
@@ -355,14 +349,15 @@ enum status recording_traces(struct recording *recording, struct traces *traces,
 {
     struct maker maker = {.recording = recording, .error = error};
     struct traces result = {0};
-    enum status status = make_all(&maker, &result);
+    make_all(&maker, &result);
+    names_free(&maker.lines);
     arena_free(&maker.arena);
     result.recording = recording;
-    if (status == STATUS_OK)
-        *traces = result;
-    else
+    if (failed(&maker))
         traces_free(&result);
-    return status;
+    else
+        *traces = result;
+    return error->status;
 }
 
 enum status trace_recording_read(struct trace_input *input, const char *path,

@@ -13,6 +13,7 @@
 
 #include "analysis/analysis.h"
 #include "core/compare.h"
+#include "core/items.h"
 #include "trace/replan_parts.h"
 
 #include <inttypes.h>
@@ -20,22 +21,17 @@
 
 /* --- events --- */
 
-static enum status number_handles(struct replan *replan)
+static void number_handles(struct replan *replan)
 {
     const struct recording *recording = replan->recording;
-    replan->records =
-        arena_zeros(&replan->arena, recording->call_count, sizeof *replan->records);
-    bool room = replan->records != NULL;
-    for (size_t i = 0; i < recording->call_count && room; i++) {
-        const struct recorded_call *call = &recording->calls[i];
-        uint32_t number;
+    EACH (const struct recorded_call, call, recording->calls, recording->call_count) {
+        uint32_t number = 0;
         if (call->effect != EFFECT_RECORD)
             continue;
-        room = names_number(&replan->handles, &call->event, sizeof call->event, &number);
-        if (room)
-            replan->records[number] = RECORDING_NONE;
+        if (!names_number(&replan->handles, &call->event, sizeof call->event, &number))
+            replan_no_memory(replan);
+        replan->records[number] = RECORDING_NONE;
     }
-    return room ? STATUS_OK : replan_no_memory(replan);
 }
 
 /* Returns where the latest record of an event is kept; NULL: it is never recorded. */
@@ -48,42 +44,27 @@ static uint32_t *latest_record(const struct replan *replan, uint64_t handle)
 /* --- what calls do --- */
 
 /* Appends the ops that a call issued to the device. */
-static enum status append_issued(struct replan *replan, const struct recorded_call *call)
+static void append_issued(struct replan *replan, const struct recorded_call *call)
 {
-    enum status status = STATUS_OK;
     uint64_t done = 0;
-    uint32_t stream;
-    for (uint32_t i = 0; i < call->op_count && status == STATUS_OK; i++) {
+    for (uint32_t i = 0; i < call->op_count && !replan_failed(replan); i++) {
         const struct recorded_op *ran = &replan->recording->ops[(size_t)call->first_op + i];
         if (ran->h2h || !replan_is_ours(replan, ran->stream))
             continue;
-        status = replan_find_stream(replan, ran->stream, &stream);
-        if (status == STATUS_OK)
-            status = replan_append_ran(replan, call, ran, stream);
-        if (status == STATUS_OK && !replan_touch_made(replan, call, ran, done))
-            status = replan_no_memory(replan);
+        replan_append_ran(replan, call, ran, replan_find_stream(replan, ran->stream));
+        replan_touch_made(replan, call, ran, done);
         done += ran->bytes;
     }
-    return status;
-}
-
-static enum status take_record(struct replan *replan, const struct recorded_call *call,
-                               uint32_t stream)
-{
-    uint32_t *record = latest_record(replan, call->event);
-    *record = replan->plan->op_count;
-    return replan_append_record(replan, call, stream, call->known);
 }
 
 /* Appends a wait of `stream`, or with RECORDING_NONE of the host, for an event. */
-static enum status take_wait(struct replan *replan, const struct recorded_call *call,
-                             uint32_t stream)
+static void take_wait(struct replan *replan, const struct recorded_call *call, uint32_t stream)
 {
     const uint32_t *record = latest_record(replan, call->event);
     if (record != NULL && *record != RECORDING_NONE && *record != EVENT_FOREIGN)
-        return replan_append_wait(replan, call, stream, *record);
-    replan->left.waited_ops = replan->plan->op_count;
-    return STATUS_OK;
+        replan_append_wait(replan, call, stream, *record);
+    else
+        replan->left.waited_ops = replan->plan->op_count;
 }
 
 static void sort_ends(struct replan *replan)
@@ -107,18 +88,15 @@ static int64_t own_ns(const struct replan *replan, const struct recorded_call *c
     return later(call->end_ns - begin_ns, 0);
 }
 
-static enum status take_sync(struct replan *replan, const struct recorded_call *call,
-                             uint32_t stream)
+static void take_sync(struct replan *replan, const struct recorded_call *call, uint32_t stream)
 {
     const struct op op = {.kind = OP_SYNC, .stream = stream};
-    enum status status = replan_append(replan, call, op, (struct op_recorded){0});
-    if (status == STATUS_OK)
-        replan_note_given(replan, call, own_ns(replan, call, true));
-    return status;
+    replan_append(replan, call, op, (struct op_recorded){0});
+    replan_note_given(replan, call, own_ns(replan, call, true));
 }
 
-static enum status take_function(struct replan *replan, const struct recorded_call *call,
-                                 uint32_t stream)
+static void take_function(struct replan *replan, const struct recorded_call *call,
+                          uint32_t stream)
 {
     const struct op op = {.kind = OP_CALLBACK, .stream = stream};
     const struct recording *recording = replan->recording;
@@ -127,119 +105,126 @@ static enum status take_function(struct replan *replan, const struct recorded_ca
         seen.span = (uint32_t)(recording->op_count + (size_t)(call - recording->calls));
     if (call->known)
         seen.work_ns = later(call->function->end_ns - call->function->start_ns, 0);
-    return replan_append(replan, call, op, seen);
+    replan_append(replan, call, op, seen);
 }
 
 /* Takes up a call that takes or gives back memory of the device or of the host. */
-static enum status take_alloc(struct replan *replan, const struct recorded_call *call,
-                              bool pinned)
+static void take_alloc(struct replan *replan, const struct recorded_call *call, bool pinned)
 {
     struct replan_thread *thread = &replan->threads[replan_thread_of(replan, call)];
     struct op op = {.kind = OP_ALLOC, .stream = RECORDING_NONE, .alloc.pinned = pinned};
     const struct op_recorded seen = {.work_ns = own_ns(replan, call, !pinned)};
     bool given_back;
-    if (replan->recording->traced_by != NULL) /* a profiler's trace has no addresses */
-        return replan_append(replan, call, op, seen);
+    if (replan->recording->traced_by != NULL) { /* a profiler's trace has no addresses */
+        replan_append(replan, call, op, seen);
+        return;
+    }
     uint32_t index = live_change(&replan->live, call, pinned, &given_back);
     if (index == RECORDING_NONE)
-        return STATUS_OK;
+        return;
     const struct recorded_memory *memory = &replan->recording->memory[index];
     if (memory->device != RECORDING_NONE && memory->device != replan->device)
-        return STATUS_OK;
+        return;
     if (given_back && thread->alloc != RECORDING_NONE && thread->memory == index) {
         replan->recorded->ops[thread->alloc].work_ns += seen.work_ns;
         thread->alloc = RECORDING_NONE;
         thread->ended_ns = call->end_ns;
-        return STATUS_OK;
+        return;
     }
     op.alloc.bytes = memory->bytes;
-    enum status status = replan_append(replan, call, op, seen);
-    if (status == STATUS_OK && !given_back) {
+    replan_append(replan, call, op, seen);
+    if (!given_back) {
         thread->alloc = replan->plan->op_count - 1;
         thread->memory = index;
     }
-    return status;
 }
 
 /* Takes up a call's effect in `stream`, one of the plan's; with RECORDING_NONE of the whole
  * device. */
-static enum status take_effect(struct replan *replan, const struct recorded_call *call,
-                               uint32_t stream)
+static void take_effect(struct replan *replan, const struct recorded_call *call,
+                        uint32_t stream)
 {
     switch ((enum recorded_effect)call->effect) {
     case EFFECT_RECORD:
-        return take_record(replan, call, stream);
+        *latest_record(replan, call->event) =
+            replan_append_record(replan, call, stream, call->known);
+        break;
     case EFFECT_WAIT:
-        return take_wait(replan, call, stream);
+        take_wait(replan, call, stream);
+        break;
     case EFFECT_SYNC_STREAM:
-        return take_sync(replan, call, stream);
+        take_sync(replan, call, stream);
+        break;
     case EFFECT_SYNC_DEVICE:
-        return take_sync(replan, call, RECORDING_NONE);
+        take_sync(replan, call, RECORDING_NONE);
+        break;
     case EFFECT_SYNC_EVENT:
-        return take_wait(replan, call, RECORDING_NONE);
+        take_wait(replan, call, RECORDING_NONE);
+        break;
     case EFFECT_FUNCTION:
-        return take_function(replan, call, stream);
+        take_function(replan, call, stream);
+        break;
     case EFFECT_GRAPH:
-        return replan_graph(replan, call, stream);
+        replan_graph(replan, call, stream);
+        break;
     default:
-        return append_issued(replan, call);
+        append_issued(replan, call);
     }
 }
 
-static enum status take_call(struct replan *replan, const struct recorded_call *call)
+static void take_call(struct replan *replan, const struct recorded_call *call)
 {
     const enum host_call_kind kind = host_call_kind(call->row);
     const enum recorded_effect effect = (enum recorded_effect)call->effect;
-    uint32_t stream = RECORDING_NONE;
+    const bool anywhere = effect == EFFECT_SYNC_DEVICE || effect == EFFECT_SYNC_EVENT;
+    const bool ours = replan_is_ours(replan, call->stream);
     if (!live_advance(&replan->live, call->start_ns))
-        return replan_no_memory(replan);
+        replan_no_memory(replan);
     replan_note_cost(replan, call);
     replan_note_made(replan, call);
     if (call->result != 0)
-        return STATUS_OK;
+        return;
     if (effect == EFFECT_NONE && (kind == CALL_ALLOC || kind == CALL_PIN) &&
-        call->op_count == 0)
-        return take_alloc(replan, call, kind == CALL_PIN);
-    bool anywhere = effect == EFFECT_SYNC_DEVICE || effect == EFFECT_SYNC_EVENT;
-    if (replan_is_ours(replan, call->stream)) {
-        enum status status = effect != EFFECT_NONE && !anywhere
-                                 ? replan_find_stream(replan, call->stream, &stream)
-                                 : STATUS_OK;
-        return status == STATUS_OK ? take_effect(replan, call, stream) : status;
+        call->op_count == 0) {
+        take_alloc(replan, call, kind == CALL_PIN);
+    } else if (ours || (anywhere && call->stream == RECORDING_NONE)) {
+        const bool in_stream = ours && effect != EFFECT_NONE && !anywhere;
+        take_effect(replan, call,
+                    in_stream ? replan_find_stream(replan, call->stream) : RECORDING_NONE);
+    } else {
+        if (effect == EFFECT_RECORD)
+            *latest_record(replan, call->event) = EVENT_FOREIGN;
+        append_issued(replan, call);
     }
-    if (anywhere && call->stream == RECORDING_NONE)
-        return take_effect(replan, call, stream);
-    if (effect == EFFECT_RECORD)
-        *latest_record(replan, call->event) = EVENT_FOREIGN;
-    return append_issued(replan, call);
 }
 
 /* --- the plan as a whole --- */
 
-static enum status take_tables(struct replan *replan)
+static void take_tables(struct replan *replan)
 {
     const struct recording *recording = replan->recording;
-    replan->recorded = replan->plan->recorded = calloc(1, sizeof *replan->recorded);
     struct arena *arena = &replan->arena;
+    replan->recorded = replan->plan->recorded = calloc(1, sizeof *replan->recorded);
     replan->threads = arena_zeros(arena, recording->threads, sizeof *replan->threads);
     replan->streams = arena_ones(arena, recording->stream_count, sizeof *replan->streams);
     replan->names = arena_ones(arena, recording->name_count + 1, sizeof *replan->names);
     replan->ends_ns = arena_zeros(arena, recording->op_count, sizeof *replan->ends_ns);
-    if (replan->recorded == NULL || arena->full)
-        return replan_no_memory(replan);
+    replan->records = arena_zeros(arena, recording->call_count + 1, sizeof *replan->records);
+    if (replan->recorded != NULL)
+        replan->recorded->names =
+            calloc(recording->name_count + 1, sizeof *replan->recorded->names);
+    if (arena->full || replan->recorded == NULL || replan->recorded->names == NULL) {
+        replan_no_memory(replan);
+        return;
+    }
     for (uint32_t i = 0; i < recording->threads; i++)
         replan->threads[i] = (struct replan_thread){.alloc = RECORDING_NONE};
-    replan->recorded->names =
-        calloc(recording->name_count + 1, sizeof *replan->recorded->names);
-    if (replan->recorded->names == NULL)
-        return replan_no_memory(replan);
-    enum status status = replan_find_host(replan);
+    replan_find_host(replan);
     replan->recorded->threads =
         recording->threads > 0 && !replan->turns ? recording->threads : 1;
-    if (status == STATUS_OK)
-        status = live_init(&replan->live, recording, arena, replan->error);
+    live_init(&replan->live, recording, arena, replan->error);
     sort_ends(replan);
-    return status == STATUS_OK ? number_handles(replan) : status;
+    number_handles(replan);
 }
 
 static void free_tables(struct replan *replan)
@@ -265,37 +250,42 @@ static bool launches_wait(const struct recording *recording)
     return launches > 0 && 2 * waited >= launches;
 }
 
+/* Takes up all calls, and what is no call's. */
+static void take_all(struct replan *replan)
+{
+    const struct recording *recording = replan->recording;
+    struct plan *plan = replan->plan;
+    for (size_t i = 0; i < recording->call_count && !replan_failed(replan); i++)
+        take_call(replan, &recording->calls[i]);
+    for (size_t i = 0; i < recording->op_count; i++)
+        replan->left.stray_ops += recording->ops[i].call == RECORDING_NONE &&
+                                  replan_is_ours(replan, recording->ops[i].stream);
+    /* A call that waits for its kernel takes long in any case. */
+    plan->loads_lazily = recording->lazy && !plan->launches_block && replan->slow_loads > 0 &&
+                         2 * replan->slow_loads >= replan->loads;
+}
+
 enum status recording_plan(const struct recording *recording, uint32_t device,
                            struct plan *plan, struct replan_left *left, struct error *error)
 {
+    static void (*const steps[])(struct replan * replan) = {
+        take_tables,          take_all,       replan_share_time,
+        replan_number_events, replan_resolve, replan_mark_repeats,
+        replan_note_facts};
+    struct error why = {0};
     struct replan replan = {
-        .recording = recording, .device = device, .plan = plan, .error = error};
+        .recording = recording, .device = device, .plan = plan, .error = &why};
     *plan = (struct plan){0};
     plan->launches_block = recording->launch_blocking && launches_wait(recording);
-    enum status status = take_tables(&replan);
-    for (size_t i = 0; i < recording->call_count && status == STATUS_OK; i++)
-        status = take_call(&replan, &recording->calls[i]);
-    for (size_t i = 0; i < recording->op_count; i++)
-        replan.left.stray_ops += recording->ops[i].call == RECORDING_NONE &&
-                                 replan_is_ours(&replan, recording->ops[i].stream);
-    /* A call that waits for its kernel takes long in any case. */
-    plan->loads_lazily = recording->lazy && !plan->launches_block && replan.slow_loads > 0 &&
-                         2 * replan.slow_loads >= replan.loads;
-    if (status == STATUS_OK)
-        status = replan_share_time(&replan);
-    if (status == STATUS_OK)
-        status = replan_number_events(&replan);
-    if (status == STATUS_OK)
-        status = replan_resolve(&replan);
-    if (status == STATUS_OK)
-        status = replan_mark_repeats(&replan);
-    if (status == STATUS_OK)
-        replan_note_facts(&replan);
+    for (size_t i = 0; i < sizeof steps / sizeof steps[0] && !replan_failed(&replan); i++)
+        steps[i](&replan);
     replan_number_streams(plan);
     free_tables(&replan);
-    if (status != STATUS_OK)
+    if (replan_failed(&replan)) {
         plan_free(plan);
-    else if (left != NULL)
+        return error_pass(error, &why);
+    }
+    if (left != NULL)
         *left = replan.left;
-    return status;
+    return STATUS_OK;
 }

@@ -48,14 +48,14 @@ static bool brings_same(const struct plan *plan, const struct write *before,
            range_equal(&one->copy.host, &other->copy.host);
 }
 
-enum status replan_mark_repeats(struct replan *replan)
+void replan_mark_repeats(struct replan *replan)
 {
     struct plan *plan = replan->plan;
     size_t count, next;
     struct write *writes = list_writes(plan, &replan->arena, &count);
     uint64_t end = 0; /* of what was written in this buffer so far */
     if (writes == NULL)
-        return replan_no_memory(replan);
+        replan_no_memory(replan);
     for (size_t i = 0; i < count; i = next) {
         const struct range *range = &writes[i].range;
         const bool first = i == 0 || writes[i - 1].range.buffer != range->buffer;
@@ -70,7 +70,6 @@ enum status replan_mark_repeats(struct replan *replan)
                 brings_same(plan, &writes[k - 1], &writes[k]);
         end = first || range->offset + range->bytes > end ? range->offset + range->bytes : end;
     }
-    return STATUS_OK;
 }
 
 /* --- what is no op's --- */

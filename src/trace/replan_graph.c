@@ -50,8 +50,10 @@ static uint32_t lane_stream(struct replan *replan, uint32_t stream, uint32_t bra
         if (replan->lanes[at].stream == stream && replan->lanes[at].branch == branch)
             return replan->lanes[at].number;
     }
-    if (!ITEMS_ROOM(replan->lanes, replan->lane_count, replan->lane_room))
+    if (!ITEMS_ROOM(replan->lanes, replan->lane_count, replan->lane_room)) {
+        replan_no_memory(replan);
         return RECORDING_NONE;
+    }
     const uint32_t number =
         replan_add_stream(replan, STREAM_NONBLOCKING, replan->plan->priorities[stream]);
     if (number != RECORDING_NONE)
@@ -59,9 +61,8 @@ static uint32_t lane_stream(struct replan *replan, uint32_t stream, uint32_t bra
     return number;
 }
 
-/* Sets the stream of each branch that is launched: the first has the launch's own. Returns
- * false when memory runs out. */
-static bool launch_find_streams(struct launch *launch)
+/* Sets the stream of each branch that is launched: the first has the launch's own. */
+static void launch_find_streams(struct launch *launch)
 {
     const struct graph_shape *shape = launch->shape;
     uint32_t count = 0;
@@ -72,65 +73,43 @@ static bool launch_find_streams(struct launch *launch)
             continue;
         launch->streams[branch] =
             count > 0 ? lane_stream(launch->replan, launch->stream, count) : launch->stream;
-        if (launch->streams[branch] == RECORDING_NONE)
-            return false;
         count++;
     }
-    return true;
-}
-
-static enum status launch_ran(struct launch *launch, uint32_t at, uint32_t stream)
-{
-    struct replan *replan = launch->replan;
-    const struct recorded_op *ran = launch->ran[at];
-    const struct recorded_node *node = launch->shape->nodes[at].seen;
-    enum status status = replan_append_ran(replan, launch->call, ran, stream);
-    if (status == STATUS_OK && node->kind == ran->kind &&
-        !replan_touch_made(replan, &node->made, ran, 0))
-        status = replan_no_memory(replan);
-    return status;
 }
 
 /* Appends what runs at a node. */
-static enum status launch_append(struct launch *launch, uint32_t at)
+static void launch_append(struct launch *launch, uint32_t at, uint32_t stream)
 {
+    struct replan *replan = launch->replan;
     const struct shape_node *node = &launch->shape->nodes[at];
-    const uint32_t stream = launch->streams[node->branch];
+    const struct recorded_op *ran = launch->ran[at];
     const struct op op = {.kind = OP_CALLBACK, .stream = stream};
-    if (launch->ran[at] != NULL)
-        return launch_ran(launch, at, stream);
-    if (node->kind == OP_CALLBACK)
-        return replan_append(launch->replan, launch->call, op,
-                             (struct op_recorded){.span = UINT32_MAX});
-    return STATUS_OK;
+    if (ran != NULL)
+        replan_append_ran(replan, launch->call, ran, stream);
+    else if (node->kind == OP_CALLBACK)
+        replan_append(replan, launch->call, op, (struct op_recorded){.span = UINT32_MAX});
+    if (ran != NULL && node->seen->kind == ran->kind)
+        replan_touch_made(replan, &node->seen->made, ran, 0);
 }
 
-static enum status launch_wait(struct launch *launch, uint32_t stream, uint32_t record)
+static uint32_t launch_record(struct launch *launch, uint32_t stream)
 {
-    return replan_append_wait(launch->replan, launch->call, stream, record);
-}
-
-static enum status launch_record(struct launch *launch, uint32_t stream, uint32_t *record)
-{
-    *record = launch->replan->plan->op_count;
     return replan_append_record(launch->replan, launch->call, stream, false);
 }
 
-static enum status launch_node(struct launch *launch, uint32_t at)
+static void launch_node(struct launch *launch, uint32_t at)
 {
+    struct replan *replan = launch->replan;
     const struct shape_node *node = &launch->shape->nodes[at];
     const uint32_t stream = launch->streams[node->branch];
-    enum status status = node->forks && stream != launch->stream
-                             ? launch_wait(launch, stream, launch->begin)
-                             : STATUS_OK;
-    for (uint32_t i = 0; i < node->before_count && status == STATUS_OK; i++)
-        status = launch_wait(launch, stream,
-                             launch->records[launch->shape->before[node->first_before + i]]);
-    if (status == STATUS_OK)
-        status = launch_append(launch, at);
-    if (status == STATUS_OK && (node->passes || (node->ends && stream != launch->stream)))
-        status = launch_record(launch, stream, &launch->records[at]);
-    return status;
+    if (node->forks && stream != launch->stream)
+        replan_append_wait(replan, launch->call, stream, launch->begin);
+    for (uint32_t i = 0; i < node->before_count; i++)
+        replan_append_wait(replan, launch->call, stream,
+                           launch->records[launch->shape->before[node->first_before + i]]);
+    launch_append(launch, at, stream);
+    if (node->passes || (node->ends && stream != launch->stream))
+        launch->records[at] = launch_record(launch, stream);
 }
 
 /* Returns true if a node is in a branch that has a stream of its own beside the launch's. */
@@ -141,36 +120,34 @@ static bool is_beside(const struct launch *launch, const struct shape_node *node
 }
 
 /* Appends a launch: what begins branches, nodes, and what joins the branches. */
-static enum status launch_nodes(struct launch *launch)
+static void launch_nodes(struct launch *launch)
 {
     const struct graph_shape *shape = launch->shape;
-    enum status status = STATUS_OK;
     bool forks = false;
     for (uint32_t i = 0; i < shape->node_count; i++)
         forks |= shape->nodes[i].forks && is_beside(launch, &shape->nodes[i]);
     if (forks)
-        status = launch_record(launch, launch->stream, &launch->begin);
-    for (uint32_t i = 0; i < shape->node_count && status == STATUS_OK; i++) {
+        launch->begin = launch_record(launch, launch->stream);
+    for (uint32_t i = 0; i < shape->node_count; i++) {
         if (launch->streams[shape->nodes[i].branch] != RECORDING_NONE)
-            status = launch_node(launch, i);
+            launch_node(launch, i);
     }
-    for (uint32_t i = 0; i < shape->node_count && status == STATUS_OK; i++) {
+    for (uint32_t i = 0; i < shape->node_count; i++) {
         if (shape->nodes[i].ends && is_beside(launch, &shape->nodes[i]))
-            status = launch_wait(launch, launch->stream, launch->records[i]);
+            replan_append_wait(launch->replan, launch->call, launch->stream,
+                               launch->records[i]);
     }
-    return status;
 }
 
 /* Sets what ran at each node. Ops of nodes that the recording does not know, as those of graphs
  * within the graph, are appended at once, in the order in which they began. */
-static enum status launch_find_ops(struct launch *launch)
+static void launch_find_ops(struct launch *launch)
 {
     struct replan *replan = launch->replan;
     const struct recording *recording = replan->recording;
     for (uint32_t i = 0; i < launch->call->op_count; i++) {
         const struct recorded_op *ran = &recording->ops[(size_t)launch->call->first_op + i];
         const uint32_t place = graph_shape_place(launch->shape, ran->node);
-        enum status status = STATUS_OK;
         if (place != RECORDING_NONE)
             launch->any_named =
                 launch->named[launch->shape->parts[launch->shape->nodes[place].branch]] = true;
@@ -179,34 +156,29 @@ static enum status launch_find_ops(struct launch *launch)
         if (place != RECORDING_NONE && launch->ran[place] == NULL)
             launch->ran[place] = ran;
         else
-            status = replan_append_ran(replan, launch->call, ran, launch->stream);
-        if (status != STATUS_OK)
-            return status;
+            replan_append_ran(replan, launch->call, ran, launch->stream);
     }
-    return STATUS_OK;
 }
 
-enum status replan_graph(struct replan *replan, const struct recorded_call *call,
-                         uint32_t stream)
+void replan_graph(struct replan *replan, const struct recorded_call *call, uint32_t stream)
 {
     const struct graph_shape *shape = graph_shape_of(replan, call->exec);
-    if (shape == NULL)
-        return replan_no_memory(replan);
+    if (shape == NULL) {
+        replan_no_memory(replan);
+        return;
+    }
     struct launch launch = {.replan = replan, .call = call, .shape = shape, .stream = stream};
     struct arena arena = {0};
     launch.named = arena_zeros(&arena, shape->branches, sizeof *launch.named);
     launch.ran = arena_zeros(&arena, shape->node_count, sizeof *launch.ran);
     launch.streams = arena_zeros(&arena, shape->branches, sizeof *launch.streams);
     launch.records = arena_zeros(&arena, shape->node_count, sizeof *launch.records);
-    enum status status = STATUS_OK;
-    if (arena.full)
-        status = replan_no_memory(replan);
-    if (status == STATUS_OK)
-        status = launch_find_ops(&launch);
-    if (status == STATUS_OK && !launch_find_streams(&launch))
-        status = replan_no_memory(replan);
-    if (status == STATUS_OK)
-        status = launch_nodes(&launch);
+    if (arena.full) {
+        replan_no_memory(replan);
+    } else {
+        launch_find_ops(&launch);
+        launch_find_streams(&launch);
+        launch_nodes(&launch);
+    }
     arena_free(&arena);
-    return status;
 }

@@ -53,7 +53,7 @@ static int64_t median_of(const struct took *took, size_t count)
 /* Of so few launches the usual one may have loaded code: the machine's time then stands. */
 enum { FEW = 4 };
 
-static enum status find_medians(struct replan *replan)
+static void find_medians(struct replan *replan)
 {
     const struct recording *recording = replan->recording;
     size_t count = 0;
@@ -61,7 +61,8 @@ static enum status find_medians(struct replan *replan)
     struct took *took = malloc((recording->call_count + 1) * sizeof *took);
     if (took == NULL || replan->calls_ns == NULL) {
         free(took);
-        return replan_no_memory(replan);
+        replan_no_memory(replan);
+        return;
     }
     EACH (const struct recorded_call, call, recording->calls, recording->call_count) {
         if (call->result == 0)
@@ -78,7 +79,6 @@ static enum status find_medians(struct replan *replan)
         replan->calls_ns[took[first].row] = loads ? 0 : ns;
     }
     free(took);
-    return STATUS_OK;
 }
 
 int64_t replan_call_ns(const struct replan *replan, const struct recorded_call *call,
@@ -204,8 +204,8 @@ static bool take_turns(const struct recording *recording)
     return host_turns_taken(&turns);
 }
 
-enum status replan_find_host(struct replan *replan)
+void replan_find_host(struct replan *replan)
 {
     replan->turns = take_turns(replan->recording);
-    return find_medians(replan);
+    find_medians(replan);
 }

@@ -17,128 +17,123 @@ static struct op_recorded *latest_op(const struct replan *replan)
     return &replan->recorded->ops[replan->plan->op_count - 1];
 }
 
-static bool add_access(struct replan *replan, uint32_t buffer, uint64_t address, uint64_t bytes,
+static void add_access(struct replan *replan, uint32_t buffer, uint64_t address, uint64_t bytes,
                        bool writes)
 {
     struct plan_recorded *recorded = replan->recorded;
     struct access *access =
         ITEMS_ADD(recorded->accesses, recorded->access_count, replan->access_capacity);
-    if (access == NULL)
-        return false;
+    if (access == NULL) {
+        replan_no_memory(replan);
+        return;
+    }
     *access = (struct access){
         .range = {.buffer = (enum buffer)buffer, .offset = address, .bytes = bytes},
         .writes = writes};
     latest_op(replan)->access_count++;
-    return true;
 }
 
-static bool touch_range(struct replan *replan, uint64_t address, uint64_t bytes, bool on_host,
+static void touch_range(struct replan *replan, uint64_t address, uint64_t bytes, bool on_host,
                         bool writes)
 {
-    const uint32_t unknown = on_host ? BUFFER_UNKNOWN_HOST : BUFFER_UNKNOWN_DEVICE;
     const uint32_t memory = live_find(&replan->live, address);
     if (bytes == 0 || address > UINT64_MAX - bytes)
-        return true;
-    if (memory == RECORDING_NONE)
-        return add_access(replan, unknown, address, bytes, writes);
-    const struct recorded_memory *taken = &replan->recording->memory[memory];
-    const bool inside = bytes <= taken->bytes - (address - taken->address);
-    return add_access(replan, inside ? memory : unknown, address, bytes, writes);
+        return;
+    const struct recorded_memory *taken =
+        memory != RECORDING_NONE ? &replan->recording->memory[memory] : NULL;
+    const bool inside = taken != NULL && bytes <= taken->bytes - (address - taken->address);
+    add_access(replan,
+               inside    ? memory
+               : on_host ? (uint32_t)BUFFER_UNKNOWN_HOST
+                         : (uint32_t)BUFFER_UNKNOWN_DEVICE,
+               address, bytes, writes);
 }
 
-/* Adds rows, `pitch` apart, to what the latest op touches; returns false if memory runs out. */
-static bool touch_rows(struct replan *replan, uint64_t address, uint64_t pitch, uint64_t width,
+/* Adds rows, `pitch` apart, to what the latest op touches. */
+static void touch_rows(struct replan *replan, uint64_t address, uint64_t pitch, uint64_t width,
                        uint64_t height, bool on_host, bool writes)
 {
     uint64_t all;
     if (height == 0 || __builtin_mul_overflow(pitch, height - 1, &all) ||
         __builtin_add_overflow(all, width, &all))
-        return true;
-    if (height == 1 || pitch == width)
-        return touch_range(replan, address, height == 1 ? width : all, on_host, writes);
-    if (height > REPLAN_ROWS || replan->rows + height > ROWS_IN_ALL) {
-        latest_op(replan)->sure = false;
-        return touch_range(replan, address, all, on_host, writes);
+        return;
+    const bool whole = height == 1 || pitch == width,
+               many = height > REPLAN_ROWS || replan->rows + height > ROWS_IN_ALL;
+    if (whole || many) {
+        latest_op(replan)->sure &= whole;
+        touch_range(replan, address, height == 1 ? width : all, on_host, writes);
+        return;
     }
-    bool room = true;
     replan->rows += height;
-    for (uint64_t row = 0; row < height && room; row++)
-        room = touch_range(replan, address + row * pitch, width, on_host, writes);
-    return room;
+    for (uint64_t row = 0; row < height; row++)
+        touch_range(replan, address + row * pitch, width, on_host, writes);
 }
 
-static bool touch_word(struct replan *replan, uint64_t word)
+static void touch_word(struct replan *replan, uint64_t word)
 {
     const struct op_recorded *op = latest_op(replan);
     const uint32_t memory = live_find(&replan->live, word);
-    if (memory == RECORDING_NONE)
-        return true;
-    for (uint32_t i = 0; i < op->access_count; i++) {
-        if (replan->recorded->accesses[op->first_access + i].range.offset == word)
-            return true;
-    }
-    return add_access(replan, memory, word, 0, true);
-}
-
-/* Adds the memory that arguments of the latest op, `count` words from `first` on, point to. */
-static bool touch_words(struct replan *replan, uint32_t first, uint32_t count)
-{
-    const uint64_t *words = replan->recording->words + first;
-    bool room = true;
-    for (uint32_t i = 0; i < count && room; i++)
-        room = touch_word(replan, words[i]);
-    return room;
+    bool known = memory == RECORDING_NONE;
+    for (uint32_t i = 0; i < op->access_count && !known; i++)
+        known = replan->recorded->accesses[op->first_access + i].range.offset == word;
+    if (!known)
+        add_access(replan, memory, word, 0, true);
 }
 
 /* Adds what the latest op, a kernel, is known to have touched. */
-static bool touch_known(struct replan *replan, uint32_t first, uint32_t count)
+static void touch_known(struct replan *replan, const uint64_t *words, uint32_t count)
 {
-    enum { READS = 1, WRITES = 2 };
-    const uint64_t *words = replan->recording->words + first;
-    bool room = true;
+    enum { READS = 1, WRITES = 2, ATOMIC = 4 };
     latest_op(replan)->sure = true;
-    for (uint32_t i = 0; i + 2 < count && room; i += 3) {
+    for (uint32_t i = 0; i + 2 < count; i += 3) {
+        const size_t before = replan->recorded->access_count;
         if (words[i + 2] & READS)
-            room = touch_range(replan, words[i], words[i + 1], false, false);
-        if (room && (words[i + 2] & WRITES))
-            room = touch_range(replan, words[i], words[i + 1], false, true);
+            touch_range(replan, words[i], words[i + 1], false, false);
+        if (words[i + 2] & WRITES)
+            touch_range(replan, words[i], words[i + 1], false, true);
+        for (size_t k = before; k < replan->recorded->access_count; k++)
+            replan->recorded->accesses[k].atomic = (words[i + 2] & ATOMIC) != 0;
     }
-    return room;
 }
 
 /* Adds what the latest op touches of a call's copy, of which `done` bytes were copied before it
  * and that has `bytes` itself. */
-static bool touch_copy(struct replan *replan, const struct recorded_call *call,
+static void touch_copy(struct replan *replan, const struct recorded_call *call,
                        enum op_kind kind, uint64_t done, uint64_t bytes)
 {
     uint64_t width = call->copy->width, height = call->copy->height;
     if (call->copy->to == 0 || call->copy->from == 0)
-        return true;
+        return;
     if (height <= 1) {
         if (done >= width)
-            return true;
+            return;
         width = bytes < width - done && bytes > 0 ? bytes : width - done;
         height = 1;
     } else {
         done = 0;
     }
-    return touch_rows(replan, call->copy->from + done, call->copy->from_pitch, width, height,
-                      kind == OP_H2D, false) &&
-           touch_rows(replan, call->copy->to + done, call->copy->to_pitch, width, height,
-                      kind == OP_D2H, true);
+    touch_rows(replan, call->copy->from + done, call->copy->from_pitch, width, height,
+               kind == OP_H2D, false);
+    touch_rows(replan, call->copy->to + done, call->copy->to_pitch, width, height,
+               kind == OP_D2H, true);
 }
 
-bool replan_touch_made(struct replan *replan, const struct recorded_call *call,
+void replan_touch_made(struct replan *replan, const struct recorded_call *call,
                        const struct recorded_op *ran, uint64_t done)
 {
-    if (call->effect == EFFECT_COPY && ran->kind != OP_KERNEL)
-        return touch_copy(replan, call, (enum op_kind)ran->kind, done, ran->bytes);
-    if (call->effect == EFFECT_SET && call->copy->to != 0)
-        return touch_rows(replan, call->copy->to, 0, call->copy->width, 1, false, true);
-    if (call->effect != EFFECT_LAUNCH)
-        return true;
-    return (call->launch.touched ? touch_known : touch_words)(replan, call->launch.first_word,
-                                                              call->launch.word_count);
+    if (replan_failed(replan)) /* there may be no op */
+        return;
+    if (call->effect == EFFECT_COPY && ran->kind != OP_KERNEL) {
+        touch_copy(replan, call, (enum op_kind)ran->kind, done, ran->bytes);
+    } else if (call->effect == EFFECT_SET && call->copy->to != 0) {
+        touch_rows(replan, call->copy->to, 0, call->copy->width, 1, false, true);
+    } else if (call->effect == EFFECT_LAUNCH) {
+        const uint64_t *words = replan->recording->words + call->launch.first_word;
+        if (call->touched)
+            touch_known(replan, words, call->launch.word_count);
+        for (uint32_t i = 0; i < call->launch.word_count && !call->touched; i++)
+            touch_word(replan, words[i]);
+    }
 }
 
 /* --- when all are there --- */
@@ -156,6 +151,7 @@ struct places {
 
 struct resolver {
     struct replan *replan;
+    struct arena arena;                       /* has these tables: */
     struct places copies, arguments, unknown; /* unknown: `memory` is the kind of unknown */
     uint32_t *buffers;                        /* per memory: its buffer; RECORDING_NONE */
     uint32_t *of_unknown;                     /* per unknown place: its buffer */
@@ -186,12 +182,14 @@ static bool collect_places(struct resolver *resolver)
     struct places *const all[] = {&resolver->copies, &resolver->arguments, &resolver->unknown};
     for (size_t i = 0; i < recorded->access_count; i++)
         places_of(resolver, &recorded->accesses[i])->count++;
+    resolver->of_unknown =
+        arena_zeros(&resolver->arena, resolver->unknown.count, sizeof *resolver->of_unknown);
     for (int i = 0; i < 3; i++) {
-        all[i]->items = malloc((all[i]->count + 1) * sizeof *all[i]->items);
-        if (all[i]->items == NULL)
-            return false;
+        all[i]->items = arena_zeros(&resolver->arena, all[i]->count, sizeof *all[i]->items);
         all[i]->count = 0;
     }
+    if (resolver->arena.full)
+        return false;
     for (uint32_t op = 0; op < plan->op_count; op++) {
         const struct op_recorded *seen = &recorded->ops[op];
         for (uint32_t i = 0; i < seen->access_count; i++) {
@@ -227,9 +225,6 @@ static uint32_t add_buffer(struct resolver *resolver, uint64_t address, uint64_t
 static bool add_unknown(struct resolver *resolver)
 {
     const struct places *places = &resolver->unknown;
-    resolver->of_unknown = malloc((places->count + 1) * sizeof *resolver->of_unknown);
-    if (resolver->of_unknown == NULL)
-        return false;
     for (size_t i = 0, next; i < places->count; i = next) {
         const struct place *first = &places->items[i];
         uint64_t end = first->end;
@@ -349,19 +344,12 @@ static bool resolve_all(struct resolver *resolver)
     return true;
 }
 
-enum status replan_resolve(struct replan *replan)
+void replan_resolve(struct replan *replan)
 {
-    const size_t count = replan->recording->memory_count;
     struct resolver resolver = {.replan = replan};
-    struct arena arena = {0};
-    resolver.buffers = arena_ones(&arena, count, sizeof *resolver.buffers);
-    const bool room = !arena.full && resolve_all(&resolver);
-    arena_free(&arena);
-    free(resolver.of_unknown);
-    free(resolver.copies.items);
-    free(resolver.arguments.items);
-    free(resolver.unknown.items);
-    if (room)
-        return STATUS_OK;
-    return error_no_memory(replan->error, "for what the ops of a recording touch");
+    resolver.buffers =
+        arena_ones(&resolver.arena, replan->recording->memory_count, sizeof *resolver.buffers);
+    if (resolver.arena.full || !resolve_all(&resolver))
+        error_no_memory(replan->error, "for what the ops of a recording touch");
+    arena_free(&resolver.arena);
 }

@@ -13,8 +13,10 @@ uint32_t replan_add_stream(struct replan *replan, enum stream_kind kind, int32_t
 {
     struct plan *plan = replan->plan;
     if (!ITEMS_ROOM(plan->stream_kinds, plan->streams, replan->kind_room) ||
-        !ITEMS_ROOM(plan->priorities, plan->streams, replan->priority_room))
+        !ITEMS_ROOM(plan->priorities, plan->streams, replan->priority_room)) {
+        replan_no_memory(replan);
         return RECORDING_NONE;
+    }
     plan->stream_kinds[plan->streams] = (uint8_t)kind;
     plan->priorities[plan->streams] = kind == STREAM_LEGACY ? 0 : priority;
     return plan->streams++;
@@ -29,7 +31,7 @@ bool replan_is_ours(const struct replan *replan, uint32_t stream)
 /* Each of several contexts has a default stream of its own, and a plan has one: the others
  * become blocking streams, as do those of which the kind is not known, since that is how
  * cudaStreamCreate() makes them. */
-enum status replan_find_stream(struct replan *replan, uint32_t stream, uint32_t *number)
+uint32_t replan_find_stream(struct replan *replan, uint32_t stream)
 {
     const struct recorded_stream *seen = &replan->recording->streams[stream];
     if (replan->streams[stream] == RECORDING_NONE) {
@@ -40,8 +42,7 @@ enum status replan_find_stream(struct replan *replan, uint32_t stream, uint32_t 
         replan->legacy |= kind == STREAM_LEGACY;
         replan->streams[stream] = replan_add_stream(replan, kind, seen->priority);
     }
-    *number = replan->streams[stream];
-    return *number != RECORDING_NONE ? STATUS_OK : replan_no_memory(replan);
+    return replan->streams[stream];
 }
 
 /* Returns the plan's number of what a kernel is called; what has no name gets one. */
@@ -58,7 +59,7 @@ static uint32_t find_name(struct replan *replan, const struct recorded_op *ran)
         named ? recording->names[ran->name] : "kernel without a name", &length);
     char *text = strndup(name, length);
     if (text == NULL)
-        return RECORDING_NONE;
+        replan_no_memory(replan);
     recorded->names[recorded->name_count] = text;
     return *number = recorded->name_count++;
 }
@@ -80,16 +81,15 @@ static int64_t time_elsewhere(struct replan *replan, const struct recorded_call 
     return elsewhere;
 }
 
-enum status replan_append(struct replan *replan, const struct recorded_call *call, struct op op,
-                          struct op_recorded seen)
+void replan_append(struct replan *replan, const struct recorded_call *call, struct op op,
+                   struct op_recorded seen)
 {
     struct plan_recorded *recorded = replan->recorded;
-    if (!ITEMS_ROOM(recorded->ops, replan->plan->op_count, replan->seen_capacity))
-        return replan_no_memory(replan);
     op.tile = -1;
-    enum status status = plan_append(replan->plan, &op, replan->error);
-    if (status != STATUS_OK)
-        return status;
+    if (!ITEMS_ROOM(recorded->ops, replan->plan->op_count, replan->seen_capacity))
+        replan_no_memory(replan);
+    if (replan_failed(replan) || plan_append(replan->plan, &op, replan->error) != STATUS_OK)
+        return;
     const bool same = replan->last_call == call;
     seen.first_access = recorded->access_count;
     seen.thread = replan_thread_of(replan, call);
@@ -107,35 +107,33 @@ enum status replan_append(struct replan *replan, const struct recorded_call *cal
         seen.span = UINT32_MAX;
     replan->threads[seen.thread].alloc = RECORDING_NONE;
     recorded->ops[op.id = replan->plan->op_count - 1] = seen;
-    return STATUS_OK;
 }
 
-enum status replan_append_record(struct replan *replan, const struct recorded_call *call,
-                                 uint32_t stream, bool timed)
+uint32_t replan_append_record(struct replan *replan, const struct recorded_call *call,
+                              uint32_t stream, bool timed)
 {
     struct op op = {.kind = OP_RECORD, .stream = stream};
-    op.event.event = replan->plan->op_count;
-    return replan_append(replan, call, op, (struct op_recorded){.timed = timed});
+    const uint32_t record = op.event.event = replan->plan->op_count;
+    replan_append(replan, call, op, (struct op_recorded){.timed = timed});
+    return record;
 }
 
-enum status replan_append_wait(struct replan *replan, const struct recorded_call *call,
-                               uint32_t stream, uint32_t record)
+void replan_append_wait(struct replan *replan, const struct recorded_call *call,
+                        uint32_t stream, uint32_t record)
 {
     struct op op = {.kind = stream < replan->plan->streams ? OP_WAIT : OP_SYNC_EVENT,
                     .stream = stream};
     op.event.event = record;
-    return replan_append(replan, call, op, (struct op_recorded){0});
+    replan_append(replan, call, op, (struct op_recorded){0});
 }
 
 /* Copies between devices run in a stream, and hold up neither kernels nor the copies from and
  * to the host: they stand as kernels that take next to no room. */
-static enum status fill_kernel(struct replan *replan, const struct recorded_op *ran,
-                               struct op *op, struct op_recorded *seen)
+static void fill_kernel(struct replan *replan, const struct recorded_op *ran, struct op *op,
+                        struct op_recorded *seen)
 {
     const struct recording *recording = replan->recording;
     seen->name = find_name(replan, ran);
-    if (seen->name == RECORDING_NONE)
-        return replan_no_memory(replan);
     op->kernel.blocks = ran->blocks > 0 ? ran->blocks : 1;
     const struct recorded_device *device = &recording->devices[replan->device];
     seen->fill = occupancy_fill(&device->sm, device->sms, ran->blocks, &ran->need);
@@ -143,7 +141,6 @@ static enum status fill_kernel(struct replan *replan, const struct recorded_op *
         (uint64_t)device->sms * occupancy_blocks_per_sm(&device->sm, &ran->need);
     if (at_once > 0)
         seen->waves = (uint32_t)(ran->blocks / at_once);
-    return STATUS_OK;
 }
 
 /* Returns the part of the GPU that a copy within the device, or a memset, takes: a thread moves
@@ -165,8 +162,8 @@ static void note_loading(struct replan *replan, const struct recorded_call *call
 
 enum { FOLLOW_MOST_NS = 5000 }; /* nodes of a graph that are farther apart wait for others */
 
-enum status replan_append_ran(struct replan *replan, const struct recorded_call *call,
-                              const struct recorded_op *ran, uint32_t stream)
+void replan_append_ran(struct replan *replan, const struct recorded_call *call,
+                       const struct recorded_op *ran, uint32_t stream)
 {
     struct op op = {.kind = (enum op_kind)ran->kind, .stream = stream};
     struct op_recorded seen = {.work_ns = later(ran->end_ns - ran->start_ns, 0),
@@ -176,9 +173,7 @@ enum status replan_append_ran(struct replan *replan, const struct recorded_call 
     const bool to_host = op.kind == OP_D2H, copies = op_is_copy(op.kind);
     if (op.kind == OP_KERNEL) {
         const uint32_t names = replan->recorded->name_count;
-        enum status status = fill_kernel(replan, ran, &op, &seen);
-        if (status != STATUS_OK)
-            return status;
+        fill_kernel(replan, ran, &op, &seen);
         note_loading(replan, call, replan->recorded->name_count > names);
     } else if (copies) {
         op.copy.host.bytes = op.copy.device.bytes = ran->bytes;
@@ -199,17 +194,19 @@ enum status replan_append_ran(struct replan *replan, const struct recorded_call 
         seen.follow_ns =
             (uint16_t)later(earlier(ran->start_ns - ran[-1].end_ns, FOLLOW_MOST_NS), 0);
     seen.sure = op.kind != OP_KERNEL;
-    return replan_append(replan, call, op, seen);
+    replan_append(replan, call, op, seen);
 }
 
 /* --- behind the last --- */
 
-enum status replan_number_events(struct replan *replan)
+void replan_number_events(struct replan *replan)
 {
     struct plan *plan = replan->plan;
     uint32_t *numbers = arena_ones(&replan->arena, plan->op_count, sizeof *numbers);
-    if (numbers == NULL)
-        return replan_no_memory(replan);
+    if (numbers == NULL) {
+        replan_no_memory(replan);
+        return;
+    }
     EACH (const struct op, op, plan->ops, plan->op_count) {
         if ((op->kind == OP_WAIT || op->kind == OP_SYNC_EVENT) &&
             numbers[op->event.event] == RECORDING_NONE)
@@ -224,7 +221,6 @@ enum status replan_number_events(struct replan *replan)
         if (!wanted)
             plan->events = unwanted + 1;
     }
-    return STATUS_OK;
 }
 
 void replan_number_streams(struct plan *plan)

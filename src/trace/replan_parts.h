@@ -84,11 +84,17 @@ struct replan {
 };
 #define EVENT_FOREIGN (RECORDING_NONE - 1)
 
-static inline enum status replan_no_memory(const struct replan *replan)
+/* Whatever goes wrong is said once, in the error, which ends the work behind each call: until
+ * then no function need say that it failed. */
+static inline void replan_no_memory(const struct replan *replan)
 {
-    return error_set(replan->error, STATUS_NO_MEMORY,
-                     "no memory for the plan of a recording of %zu calls",
-                     replan->recording->call_count);
+    error_no_memory(replan->error, "for the plan of a recording of %zu calls",
+                    replan->recording->call_count);
+}
+
+static inline bool replan_failed(const struct replan *replan)
+{
+    return replan->error->status != STATUS_OK;
 }
 
 /* --- replan_ops.c --- */
@@ -96,30 +102,30 @@ static inline enum status replan_no_memory(const struct replan *replan)
 /* Returns true if a stream, an index of the recording's, is one of the device. */
 bool replan_is_ours(const struct replan *replan, uint32_t stream);
 
-/* Sets *number to the plan's number of a stream of the device. */
-enum status replan_find_stream(struct replan *replan, uint32_t stream, uint32_t *number);
+/* Returns the plan's number of a stream of the device. */
+uint32_t replan_find_stream(struct replan *replan, uint32_t stream);
 
 /* Appends an op of `call`, at `seen`, which gets its thread and host_ns. */
-enum status replan_append(struct replan *replan, const struct recorded_call *call, struct op op,
-                          struct op_recorded seen);
+void replan_append(struct replan *replan, const struct recorded_call *call, struct op op,
+                   struct op_recorded seen);
 
 /* Appends an op that ran: of a copy, `from` and `to` are left out. */
-enum status replan_append_ran(struct replan *replan, const struct recorded_call *call,
-                              const struct recorded_op *ran, uint32_t stream);
+void replan_append_ran(struct replan *replan, const struct recorded_call *call,
+                       const struct recorded_op *ran, uint32_t stream);
 
-/* Appends a record of an event of its own in `stream`, and a wait for a record, which is an
- * op. */
-enum status replan_append_record(struct replan *replan, const struct recorded_call *call,
-                                 uint32_t stream, bool timed);
-enum status replan_append_wait(struct replan *replan, const struct recorded_call *call,
-                               uint32_t stream, uint32_t record);
+/* Appends a record of an event of its own in `stream`, and returns the op; and a wait for such
+ * an op. */
+uint32_t replan_append_record(struct replan *replan, const struct recorded_call *call,
+                              uint32_t stream, bool timed);
+void replan_append_wait(struct replan *replan, const struct recorded_call *call,
+                        uint32_t stream, uint32_t record);
 
 /* Adds a stream to the plan. Returns its number; RECORDING_NONE: no memory. */
 uint32_t replan_add_stream(struct replan *replan, enum stream_kind kind, int32_t priority);
 
 /* Numbers events, behind the last op. Those that nobody waits for are one: records of it mean
  * nothing. */
-enum status replan_number_events(struct replan *replan);
+void replan_number_events(struct replan *replan);
 
 /* Gives ops of no stream the number of streams, which stands for none of them. */
 void replan_number_streams(struct plan *plan);
@@ -127,7 +133,7 @@ void replan_number_streams(struct plan *plan);
 /* --- replan_host.c --- */
 
 /* Finds what calls take, by their names, and whether threads take turns. */
-enum status replan_find_host(struct replan *replan);
+void replan_find_host(struct replan *replan);
 
 /* Returns what the call of an op that it issued takes; 0: as the machine has it. An op that the
  * `same` call issued as the one before takes the host nothing more. */
@@ -159,8 +165,7 @@ static inline uint32_t replan_thread_of(const struct replan *replan,
 /* --- replan_graph.c --- */
 
 /* Appends the ops of a graph's launch in `stream`. */
-enum status replan_graph(struct replan *replan, const struct recorded_call *call,
-                         uint32_t stream);
+void replan_graph(struct replan *replan, const struct recorded_call *call, uint32_t stream);
 void replan_graphs_free(struct replan *replan);
 
 /* --- replan_shape.c: the nodes of a recorded graph in an order, dealt to branches --- */
@@ -199,12 +204,12 @@ uint32_t graph_shape_place(const struct graph_shape *shape, uint64_t node);
 /* --- replan_memory.c --- */
 
 /* Adds what the latest op touches, as its call says, of which `done` bytes were moved before
- * it. Returns false when memory runs out. */
-bool replan_touch_made(struct replan *replan, const struct recorded_call *call,
+ * it. */
+void replan_touch_made(struct replan *replan, const struct recorded_call *call,
                        const struct recorded_op *ran, uint64_t done);
 
 /* Makes buffers of the memory that ops touch, and ranges of what kernels point to. */
-enum status replan_resolve(struct replan *replan);
+void replan_resolve(struct replan *replan);
 
 /* --- replan_facts.c --- */
 
@@ -213,11 +218,11 @@ void replan_note_facts(struct replan *replan);
 
 /* Marks the copies that bring what the copy before brought, by the samples of its bytes. Ops
  * have their buffers. */
-enum status replan_mark_repeats(struct replan *replan);
+void replan_mark_repeats(struct replan *replan);
 
 /* --- replan_work.c --- */
 
 /* Sets the work of launches that ran beside others, or waited for their room. */
-enum status replan_share_time(struct replan *replan);
+void replan_share_time(struct replan *replan);
 
 #endif

@@ -72,14 +72,16 @@ static int64_t alone_ns(const struct running *running, const struct launch *laun
     return work_ns >= 1 ? (int64_t)work_ns : launch->end_ns - launch->start_ns;
 }
 
-enum status replan_share_time(struct replan *replan)
+void replan_share_time(struct replan *replan)
 {
     const struct plan *plan = replan->plan;
     struct begun *begun = malloc((plan->op_count + (size_t)1) * sizeof *begun);
     struct running running = {.count = 0};
     size_t count = 0;
-    if (begun == NULL)
-        return replan_no_memory(replan);
+    if (begun == NULL) {
+        replan_no_memory(replan);
+        return;
+    }
     for (uint32_t i = 0; i < plan->op_count; i++) {
         const struct op_recorded *seen = &replan->recorded->ops[i];
         if (!op_is_launch(plan->ops[i].kind) || seen->span >= replan->recording->op_count)
@@ -95,5 +97,4 @@ enum status replan_share_time(struct replan *replan)
         running_add(&running, &launch);
     }
     free(begun);
-    return STATUS_OK;
 }

@@ -173,14 +173,14 @@ enum status saved_finish(struct saved_run *run, struct trace *trace, struct erro
     enum status status = saved_set_streams(run, error);
     if (status == STATUS_OK)
         status = saved_set_targets(run, error);
-    if (status == STATUS_OK)
-        status = trace_names_take(&run->kernels, timeline, error);
     if (status != STATUS_OK)
         return status;
+    trace_names_take(&run->kernels, timeline);
     run->trace.saved = true;
     run->trace.bytes_unit = 1;
     set_memory(&run->trace, run->memory);
-    status = timeline_finish(timeline, &no_plan, error);
+    status = timeline->arena.full ? error_no_memory(error, "for the timeline")
+                                  : timeline_finish(timeline, &no_plan, error);
     timeline->legacy_likely = !run->settled;
     if (status == STATUS_OK)
         status = set_calls(timeline, error);

@@ -51,50 +51,54 @@ struct reader {
 
 /* --- provenance --- */
 
-static enum status add_run(struct reader *reader, const char *name)
+/* Returns true once something was refused, or memory ran out: then all is given up. */
+static bool failed(const struct reader *reader)
+{
+    return reader->csv.text.error->status != STATUS_OK;
+}
+
+static void add_run(struct reader *reader, const char *name)
 {
     struct saved_run *run = ITEMS_ADD(reader->runs, reader->run_count, reader->run_capacity);
-    if (run == NULL)
-        return error_no_memory(reader->csv.text.error, "for the timeline");
+    if (run == NULL) {
+        error_no_memory(reader->csv.text.error, "for the timeline");
+        return;
+    }
     *run = (struct saved_run){.line = reader->csv.text.line_number,
                               .trace.timeline.resolution_ns = 1};
     snprintf(run->trace.name, sizeof run->trace.name, "%s", name);
-    return STATUS_OK;
 }
 
-static enum status read_ns(const struct reader *reader, const char *key, const char *text,
-                           int64_t *ns)
+static void read_ns(const struct reader *reader, const char *key, const char *text, int64_t *ns)
 {
     uint64_t value;
     if (!trace_read_whole(text, INT64_MAX, &value))
-        return csv_refuse(&reader->csv, key, text, "is no number of ns");
-    *ns = (int64_t)value;
-    return STATUS_OK;
+        csv_refuse(&reader->csv, key, text, "is no number of ns");
+    else
+        *ns = (int64_t)value;
 }
 
 /* h2d=62692 compute=4011 ... */
-static enum status read_busy(const struct reader *reader, struct saved_run *run, char *text)
+static void read_busy(const struct reader *reader, struct saved_run *run, char *text)
 {
-    enum status status = STATUS_OK;
-    for (char *rest = NULL, *word = strtok_r(text, " ", &rest);
-         word != NULL && status == STATUS_OK; word = strtok_r(NULL, " ", &rest)) {
+    for (char *rest = NULL, *word = strtok_r(text, " ", &rest); word != NULL;
+         word = strtok_r(NULL, " ", &rest)) {
         size_t length = strcspn(word, "=");
         for (int i = 0; i < ENGINE_WORKING && word[length] == '='; i++) {
             const char *name = engine_name((enum engine)i);
             if (strlen(name) == length && strncmp(name, word, length) == 0)
-                status = read_ns(reader, "busy_ns", word + length + 1, &run->busy_ns[i]);
+                read_ns(reader, "busy_ns", word + length + 1, &run->busy_ns[i]);
         }
     }
     run->busy_known = true;
-    return status;
 }
 
 /* 4=legacy 5=blocking */
-static enum status read_kinds(const struct reader *reader, struct saved_run *run, char *text)
+static void read_kinds(const struct reader *reader, struct saved_run *run, char *text)
 {
-    for (char *rest = NULL, *word = strtok_r(text, " ", &rest); word != NULL;
+    for (char *rest = NULL, *word = strtok_r(text, " ", &rest); word != NULL && !failed(reader);
          word = strtok_r(NULL, " ", &rest)) {
-        uint64_t stream;
+        uint64_t stream = 0;
         char *name = strchr(word, '='), shown[TRACE_SHOWN];
         int kind = name != NULL ? 0 : STREAM_KIND_COUNT;
         if (name != NULL)
@@ -103,18 +107,17 @@ static enum status read_kinds(const struct reader *reader, struct saved_run *run
                strcmp(stream_kind_name((enum stream_kind)kind), name) != 0)
             kind++;
         if (kind == STREAM_KIND_COUNT || !trace_read_whole(word, STREAM_MOST, &stream))
-            return trace_refuse(&reader->csv.text, "'%s' is no stream with its kind",
-                                trace_shown(word, shown));
+            trace_refuse(&reader->csv.text, "'%s' is no stream with its kind",
+                         trace_shown(word, shown));
         struct saved_kind *kept = ITEMS_ADD(run->kinds, run->kind_count, run->kind_capacity);
         if (kept == NULL)
-            return error_no_memory(reader->csv.text.error, "for the timeline");
-        *kept = (struct saved_kind){(uint32_t)stream, (uint8_t)kind};
+            error_no_memory(reader->csv.text.error, "for the timeline");
+        else
+            *kept = (struct saved_kind){(uint32_t)stream, (uint8_t)kind};
     }
-    return STATUS_OK;
 }
 
-static enum status read_timing(const struct reader *reader, struct saved_run *run,
-                               const char *text)
+static void read_timing(const struct reader *reader, struct saved_run *run, const char *text)
 {
     struct timeline *timeline = &run->trace.timeline;
     run->timing_known = false;
@@ -122,19 +125,16 @@ static enum status read_timing(const struct reader *reader, struct saved_run *ru
         timeline->timing = (enum timing)i;
         run->timing_known = strcmp(timeline_timing(timeline), text) == 0;
     }
-    return run->timing_known
-               ? STATUS_OK
-               : csv_refuse(&reader->csv, "timing", text, "is none that is known");
+    if (!run->timing_known)
+        csv_refuse(&reader->csv, "timing", text, "is none that is known");
 }
 
-static enum status read_devices(const struct reader *reader, uint32_t *devices,
-                                const char *text)
+static void read_devices(const struct reader *reader, uint32_t *devices, const char *text)
 {
     uint64_t value;
     if (!trace_read_whole(text, MACHINE_DEVICES_MAX, &value))
-        return csv_refuse(&reader->csv, "devices", text, "is no number that it can be");
+        csv_refuse(&reader->csv, "devices", text, "is no number that it can be");
     *devices = (uint32_t)value;
-    return STATUS_OK;
 }
 
 /* Returns the value of --share that `name` begins with; none where that is no such value. */
@@ -159,28 +159,28 @@ static void read_settings(struct saved_run *run, const char *text)
 
 /* Reads "#   key: value", which is about the latest run; a key that is not known is passed
  * over, since later versions may have more. */
-static enum status read_fact(struct reader *reader, char *key, char *value)
+static void read_fact(struct reader *reader, char *key, char *value)
 {
     struct saved_run *run = &reader->runs[reader->run_count - 1];
     struct trace *trace = &run->trace;
     struct timeline *timeline = &trace->timeline;
     if (strcmp(key, "timing") == 0)
-        return read_timing(reader, run, value);
-    if (strcmp(key, "resolution_ns") == 0)
-        return read_ns(reader, key, value, &timeline->resolution_ns);
-    if (strcmp(key, "limit_ns") == 0)
-        return read_ns(reader, key, value, &trace->limit_ns);
-    if (strcmp(key, "launched_ns") == 0)
-        return read_ns(reader, key, value, &timeline->launched_ns);
-    if (strcmp(key, "busy_ns") == 0)
-        return read_busy(reader, run, value);
-    if (strcmp(key, "stream_kinds") == 0)
-        return read_kinds(reader, run, value);
-    if (strcmp(key, "devices") == 0)
-        return read_devices(reader, &timeline->devices, value);
-    if (strcmp(key, "speedup") == 0 && units_read_real(value, &trace->speedup) != UNITS_OK)
+        read_timing(reader, run, value);
+    else if (strcmp(key, "resolution_ns") == 0)
+        read_ns(reader, key, value, &timeline->resolution_ns);
+    else if (strcmp(key, "limit_ns") == 0)
+        read_ns(reader, key, value, &trace->limit_ns);
+    else if (strcmp(key, "launched_ns") == 0)
+        read_ns(reader, key, value, &timeline->launched_ns);
+    else if (strcmp(key, "busy_ns") == 0)
+        read_busy(reader, run, value);
+    else if (strcmp(key, "stream_kinds") == 0)
+        read_kinds(reader, run, value);
+    else if (strcmp(key, "devices") == 0)
+        read_devices(reader, &timeline->devices, value);
+    else if (strcmp(key, "speedup") == 0 && units_read_real(value, &trace->speedup) != UNITS_OK)
         trace->speedup = 0;
-    if (strcmp(key, "device") == 0)
+    else if (strcmp(key, "device") == 0)
         snprintf(timeline->device, sizeof timeline->device, "%s", csv_unmark(value));
     else if (strcmp(key, "driver") == 0)
         snprintf(timeline->driver, sizeof timeline->driver, "%s", csv_unmark(value));
@@ -188,24 +188,23 @@ static enum status read_fact(struct reader *reader, char *key, char *value)
         timeline->issue_unknown = strcmp(value, "unknown") == 0;
     else if (strcmp(key, "settings") == 0)
         read_settings(run, value);
-    return STATUS_OK;
 }
 
-static enum status read_comment(struct reader *reader)
+static void read_comment(struct reader *reader)
 {
     char *line = reader->csv.text.line, *colon = strchr(line, ':');
-    if (strncmp(line, "# run: ", 7) == 0)
-        return add_run(reader, csv_unmark(line + 7));
-    if (strncmp(line, "#   ", 4) != 0 || colon == NULL || reader->run_count == 0)
-        return STATUS_OK;
-    *colon = '\0';
-    return read_fact(reader, line + 4, colon + 1 + strspn(colon + 1, " "));
+    if (strncmp(line, "# run: ", 7) == 0) {
+        add_run(reader, csv_unmark(line + 7));
+    } else if (strncmp(line, "#   ", 4) == 0 && colon != NULL && reader->run_count > 0) {
+        *colon = '\0';
+        read_fact(reader, line + 4, colon + 1 + strspn(colon + 1, " "));
+    }
 }
 
 /* --- rows --- */
 
-/* Finds the columns; `names` are those of the header. */
-static enum status read_header(struct reader *reader)
+/* Finds the columns, by the fields of the header. */
+static void read_header(struct reader *reader)
 {
     for (int column = 0; column < COLUMNS; column++) {
         int i = 0;
@@ -213,14 +212,12 @@ static enum status read_header(struct reader *reader)
                strcmp(reader->csv.fields[i], columns[column]) != 0)
             i++;
         if (i == reader->csv.field_count && column < COLUMNS_NEEDED)
-            return trace_refuse(&reader->csv.text,
-                                "no column %s: not a timeline of this program",
-                                columns[column]);
+            trace_refuse(&reader->csv.text, "no column %s: not a timeline of this program",
+                         columns[column]);
         reader->at[column] = i;
     }
     reader->csv.header_fields = reader->csv.field_count;
     reader->headed = true;
-    return STATUS_OK;
 }
 
 static const char *field(const struct reader *reader, enum column column)
@@ -230,7 +227,7 @@ static const char *field(const struct reader *reader, enum column column)
 
 /* Finds the run of a row. Runs may be called alike: their rows stand together, and the ops of a
  * run count upwards. */
-static enum status find_run(struct reader *reader, uint32_t op)
+static void find_run(struct reader *reader, uint32_t op)
 {
     char shown[TRACE_SHOWN];
     const char *name = field(reader, RUN);
@@ -239,36 +236,35 @@ static enum status find_run(struct reader *reader, uint32_t op)
     while (run < reader->run_count && strcmp(reader->runs[run].trace.name, name) != 0)
         run++;
     if (run == reader->run_count)
-        return trace_refuse(&reader->csv.text,
-                            "op %" PRIu32 " of run '%s': no line '# run:' announces it here",
-                            op, trace_shown(name, shown));
-    if (!reader->runs[run].timing_known)
-        return trace_refuse(&reader->csv.text,
-                            "no line '#   timing:' says where run '%s' comes from",
-                            trace_shown(name, shown));
+        trace_refuse(&reader->csv.text,
+                     "op %" PRIu32 " of run '%s': no line '# run:' announces it here", op,
+                     trace_shown(name, shown));
+    else if (!reader->runs[run].timing_known)
+        trace_refuse(&reader->csv.text, "no line '#   timing:' says where run '%s' comes from",
+                     trace_shown(name, shown));
     reader->run = run;
     reader->latest = op;
-    return STATUS_OK;
 }
 
-static enum status read_field(const struct reader *reader, enum column column, uint64_t most,
-                              uint64_t *value)
+/* Returns the number in a field; 0: it is none, or larger than `most`, and refused. */
+static uint64_t read_field(const struct reader *reader, enum column column, uint64_t most)
 {
-    if (trace_read_whole(field(reader, column), most, value))
-        return STATUS_OK;
-    return csv_refuse(&reader->csv, columns[column], field(reader, column),
-                      "is not a number that it can be");
+    uint64_t value;
+    if (trace_read_whole(field(reader, column), most, &value))
+        return value;
+    csv_refuse(&reader->csv, columns[column], field(reader, column),
+               "is not a number that it can be");
+    return 0;
 }
 
-/* Reads a number that need not be there: `none` then. */
-static enum status read_optional(const struct reader *reader, enum column column, uint64_t most,
-                                 uint64_t none, uint64_t *value)
+/* Returns a number that need not be there: SAVED_NONE then. */
+static uint32_t read_optional(const struct reader *reader, enum column column, uint64_t most)
 {
-    *value = none;
-    return *field(reader, column) != '\0' ? read_field(reader, column, most, value) : STATUS_OK;
+    return *field(reader, column) != '\0' ? (uint32_t)read_field(reader, column, most)
+                                          : SAVED_NONE;
 }
 
-static enum status read_kind(const struct reader *reader, uint8_t *kind)
+static uint8_t read_kind(const struct reader *reader)
 {
     char shown[TRACE_SHOWN];
     const char *name = field(reader, KIND);
@@ -276,93 +272,63 @@ static enum status read_kind(const struct reader *reader, uint8_t *kind)
     while (at < OP_KIND_COUNT && strcmp(op_kind_name((enum op_kind)at), name) != 0)
         at++;
     if (at == OP_KIND_COUNT)
-        return csv_refuse(&reader->csv, "kind", name, "is unknown");
-    if (strcmp(engine_name(op_rows[at].engine), field(reader, ENGINE)) != 0)
-        return trace_refuse(&reader->csv.text, "engine '%s' does no %s",
-                            trace_shown(field(reader, ENGINE), shown), name);
-    *kind = (uint8_t)at;
-    return STATUS_OK;
+        csv_refuse(&reader->csv, "kind", name, "is unknown");
+    else if (strcmp(engine_name(op_rows[at].engine), field(reader, ENGINE)) != 0)
+        trace_refuse(&reader->csv.text, "engine '%s' does no %s",
+                     trace_shown(field(reader, ENGINE), shown), name);
+    return (uint8_t)at;
 }
 
-static enum status read_numbers(const struct reader *reader, struct span *span)
-{
-    static const enum column times[] = {ISSUE, START, END};
-    int64_t *const into[] = {&span->issue_ns, &span->start_ns, &span->end_ns};
-    uint64_t value = 0;
-    enum status status = read_field(reader, BYTES, UINT64_MAX, &span->bytes);
-    for (int i = 0; i < 3 && status == STATUS_OK; i++) {
-        status = read_field(reader, times[i], INT64_MAX / 2, &value);
-        *into[i] = (int64_t)value;
-    }
-    if (status == STATUS_OK)
-        status = read_optional(reader, STREAM, STREAM_MOST, SAVED_NONE, &value);
-    span->stream = (uint32_t)value;
-    if (status == STATUS_OK)
-        status = read_optional(reader, TILE, INT32_MAX, UINT32_MAX, &value);
-    span->tile = (int32_t)value;
-    if (status != STATUS_OK || reader->at[DEVICE] == reader->csv.field_count)
-        return status;
-    status = read_field(reader, DEVICE, MACHINE_DEVICES_MAX - 1, &value);
-    span->device = value & SPAN_BITS;
-    return status;
-}
-
-static enum status read_row(struct reader *reader)
+static void read_row(struct reader *reader)
 {
     csv_unmark(reader->csv.fields[reader->at[RUN]]);
     const char *name = csv_unmark(reader->csv.fields[reader->at[NAME]]);
-    struct span span = {0};
     struct error why = {0};
-    uint64_t op;
-    enum status status = read_field(reader, OP, UINT32_MAX - 1, &op);
-    span.op = (uint32_t)op;
-    if (status == STATUS_OK)
-        status = find_run(reader, span.op);
-    if (status == STATUS_OK)
-        status = read_kind(reader, &span.kind);
-    if (status == STATUS_OK)
-        status = read_numbers(reader, &span);
-    if (status != STATUS_OK)
-        return status;
+    const uint32_t op = (uint32_t)read_field(reader, OP, UINT32_MAX - 1);
+    if (!failed(reader))
+        find_run(reader, op);
+    struct span span = {.op = op};
+    span.kind = read_kind(reader);
+    span.bytes = read_field(reader, BYTES, UINT64_MAX);
+    span.issue_ns = (int64_t)read_field(reader, ISSUE, INT64_MAX / 2);
+    span.start_ns = (int64_t)read_field(reader, START, INT64_MAX / 2);
+    span.end_ns = (int64_t)read_field(reader, END, INT64_MAX / 2);
+    span.stream = read_optional(reader, STREAM, STREAM_MOST);
+    span.tile = (int32_t)read_optional(reader, TILE, INT32_MAX);
+    if (reader->at[DEVICE] < reader->csv.field_count)
+        span.device = read_field(reader, DEVICE, MACHINE_DEVICES_MAX - 1) & SPAN_BITS;
+    if (failed(reader))
+        return;
     saved_add_row(&reader->runs[reader->run], span, name, &why);
-    return trace_pass(&reader->csv.text, &why);
+    trace_pass(&reader->csv.text, &why);
 }
 
 /* --- lines --- */
 
-static enum status read_line(struct reader *reader)
+static void read_line(struct reader *reader)
 {
-    if (memchr(reader->csv.text.line, '\0', reader->csv.text.length) != NULL)
-        return trace_refuse(&reader->csv.text, "not text");
-    if (reader->csv.text.length == 0)
-        return STATUS_OK;
-    if (reader->csv.text.line[0] == '#')
-        return read_comment(reader);
-    if (!reader->csv.text.whole)
-        return trace_refuse(&reader->csv.text, "the line has no end: cut short?");
-    enum status status = csv_split(&reader->csv);
-    if (status == STATUS_OK && !reader->headed)
-        return read_header(reader);
-    if (status == STATUS_OK)
-        status = csv_check_count(&reader->csv);
-    return status == STATUS_OK ? read_row(reader) : status;
+    struct csv_text *csv = &reader->csv;
+    if (memchr(csv->text.line, '\0', csv->text.length) != NULL)
+        trace_refuse(&csv->text, "not text");
+    else if (csv->text.length > 0 && csv->text.line[0] == '#')
+        read_comment(reader);
+    else if (csv->text.length > 0 && !csv->text.whole)
+        trace_refuse(&csv->text, "the line has no end: cut short?");
+    else if (csv->text.length > 0 && csv_split(csv) && !reader->headed)
+        read_header(reader);
+    else if (csv->text.length > 0 && !failed(reader) && csv_check_count(csv))
+        read_row(reader);
 }
 
-static enum status read_all(struct reader *reader)
+static void read_all(struct reader *reader)
 {
-    bool more = true;
-    enum status status = STATUS_OK;
-    while (more && status == STATUS_OK) {
-        status = trace_next_line(&reader->csv.text, &more);
-        if (more && status == STATUS_OK)
-            status = read_line(reader);
-    }
-    if (status == STATUS_OK && !reader->headed)
-        status = trace_refuse(&reader->csv.text, "no line names the columns: cut short?");
-    return status;
+    while (!failed(reader) && trace_next_line(&reader->csv.text))
+        read_line(reader);
+    if (!reader->headed)
+        trace_refuse(&reader->csv.text, "no line names the columns: cut short?");
 }
 
-static enum status finish(struct reader *reader, struct traces *traces)
+static void finish(struct reader *reader, struct traces *traces)
 {
     struct traces result;
     struct error why = {0};
@@ -375,7 +341,7 @@ static enum status finish(struct reader *reader, struct traces *traces)
         *traces = result;
     else
         traces_free(&result);
-    return trace_pass(&reader->csv.text, &why);
+    trace_pass(&reader->csv.text, &why);
 }
 
 enum status saved_csv_read(struct trace_input *input, const char *path, struct traces *traces,
@@ -385,13 +351,11 @@ enum status saved_csv_read(struct trace_input *input, const char *path, struct t
     struct reader reader = {.csv.separator = ',',
                             .csv.text = {.path = path, .input = input, .error = &why},
                             .latest = -1};
-    enum status status = read_all(&reader);
-    if (status == STATUS_OK)
-        status = finish(&reader, traces);
-    if (status != STATUS_OK)
-        error_pass(error, &why);
+    read_all(&reader);
+    if (!failed(&reader))
+        finish(&reader, traces);
     for (size_t i = 0; i < reader.run_count; i++)
         saved_run_free(&reader.runs[i]);
     free(reader.runs);
-    return status;
+    return why.status == STATUS_OK ? STATUS_OK : error_pass(error, &why);
 }

@@ -25,47 +25,43 @@
     "'CUPTI_ACTIVITY_KIND_SYNCHRONIZATION')"
 
 /* Refuses the file for a row with the name of a table and a text of what is wrong with it. */
-static int refuse_table(void *context, sqlite3_stmt *row)
+static void refuse_table(struct sqlite_trace *database, sqlite3_stmt *row)
 {
     char text[256], table[TRACE_SHOWN], what[TRACE_SHOWN];
     snprintf(text, sizeof text, "table %s: %s%s",
              trace_shown(sqlite_text_or(row, 0, ""), table),
              trace_shown(sqlite_text_or(row, 1, ""), what), sqlite_text_or(row, 2, ""));
-    return (int)sqlite_refuse(context, text);
-}
-
-static enum status refuse_tables(struct sqlite_trace *database, const char *query)
-{
-    return sqlite_result_of(database,
-                            sqlite_each_row(database->handle, query, refuse_table, database));
+    sqlite_refuse(database, text);
 }
 
 /* Refuses tables that are read if a column is computed by an expression of the file, which
  * could take any time. It is the first look at the file: only now does SQLite say what is wrong
  * with it. */
-static enum status refuse_computed(struct sqlite_trace *database)
+static void refuse_computed(struct sqlite_trace *database)
 {
-    return refuse_tables(
-        database, "SELECT m.name, 'column ' || x.name, ' is computed as it is read, which nsys "
-                  "export never "
-                  "writes' FROM sqlite_master AS m, "
-                  "pragma_table_xinfo(m.name) AS x WHERE x.hidden IN (2, 3) AND " TABLES_READ);
+    sqlite_each_row(
+        database,
+        "SELECT m.name, 'column ' || x.name, ' is computed as it is read, which nsys export "
+        "never writes' FROM sqlite_master AS m, pragma_table_xinfo(m.name) AS x "
+        "WHERE x.hidden IN (2, 3) AND " TABLES_READ,
+        refuse_table);
 }
 
 /* Refuses tables that are read if they are damaged: pages that lead back to themselves hold
  * rows without end. The first line of a complaint but its title is shown. The file's own CHECK
  * constraints, which could take any time as well, are left out. */
-static enum status refuse_damaged(struct sqlite_trace *database)
+static void refuse_damaged(struct sqlite_trace *database)
 {
     sqlite3_exec(database->handle, "PRAGMA ignore_check_constraints = ON", NULL, NULL, NULL);
-    return refuse_tables(
+    sqlite_each_row(
         database,
         "SELECT name, substr(said, 1, instr(said || char(10), char(10)) - 1), "
         "', says PRAGMA quick_check: is the file damaged, or cut short?' FROM (SELECT "
         "m.name "
         "AS name, replace(q.quick_check, '*** in database main ***' || char(10), '') AS said "
         "FROM sqlite_master AS m, pragma_quick_check(m.name) AS q WHERE " TABLES_READ
-        ") WHERE said <> 'ok'");
+        ") WHERE said <> 'ok'",
+        refuse_table);
 }
 
 /* --- devices --- */
@@ -77,13 +73,10 @@ static uint32_t column_of(sqlite3_stmt *statement, int column)
     return sqlite_small(sqlite3_column_int64(statement, column));
 }
 
-static int add_device(void *context, sqlite3_stmt *statement)
+static void add_device(struct sqlite_trace *database, sqlite3_stmt *statement)
 {
-    struct sqlite_trace *database = context;
     struct recorded_device *device = profiled_device(
         &database->profiled, column_of(statement, 0), sqlite_text_or(statement, 1, ""));
-    if (device == NULL)
-        return (int)error_no_memory(database->error, "for the trace");
     device->sm.major = column_of(statement, 2);
     device->minor = column_of(statement, 3);
     device->sms = column_of(statement, 4);
@@ -91,10 +84,9 @@ static int add_device(void *context, sqlite3_stmt *statement)
     device->sm.blocks = column_of(statement, 7);
     device->sm.registers = column_of(statement, 8);
     device->sm.shared = column_of(statement, 9);
-    return SQLITE_OK;
 }
 
-static enum status read_devices(struct sqlite_trace *database)
+static void read_devices(struct sqlite_trace *database)
 {
     static const char table[] = "TARGET_INFO_GPU";
     static const char *const facts[] = {"id",
@@ -108,58 +100,32 @@ static enum status read_devices(struct sqlite_trace *database)
                                         "maxRegistersPerSm",
                                         "maxShmemPerSm"};
     char query[QUERY_TEXT] = "SELECT ";
-    size_t used = strlen(query);
-    if (!sqlite_has(database->handle, table, "id"))
-        return STATUS_OK;
+    if (!sqlite_has(database, table, "id"))
+        return;
     for (size_t i = 0; i < sizeof facts / sizeof facts[0]; i++)
-        used +=
-            (size_t)snprintf(query + used, QUERY_TEXT - used, "%s%s", i > 0 ? ", " : "",
-                             sqlite_has(database->handle, table, facts[i]) ? facts[i] : "NULL");
-    snprintf(query + used, QUERY_TEXT - used, " FROM %s", table);
-    return sqlite_result_of(database,
-                            sqlite_each_row(database->handle, query, add_device, database));
-}
-
-static enum status read_sources(struct sqlite_trace *database)
-{
-    int tables = 0;
-    enum status status = refuse_computed(database);
-    if (status == STATUS_OK)
-        status = refuse_damaged(database);
-    if (status == STATUS_OK)
-        status = read_devices(database);
-    if (status == STATUS_OK)
-        status =
-            sqlite_result_of(database, sqlite_host_read(&database->host, database->handle));
-    if (status == STATUS_OK)
-        status = sqlite_ops_read(database, &tables);
-    if (status != STATUS_OK || tables > 0)
-        return status;
-    return sqlite_refuse(
-        database, "not a trace of a GPU: the database has none of the tables "
-                  "CUPTI_ACTIVITY_KIND_KERNEL, _MEMCPY and _MEMSET (nsys profile -t cuda "
-                  "records them, nsys export -t sqlite writes them)");
+        text_add(query, sizeof query, i > 0 ? ", " : "", "%s",
+                 sqlite_has(database, table, facts[i]) ? facts[i] : "NULL");
+    text_add(query, sizeof query, " FROM ", "%s", table);
+    sqlite_each_row(database, query, add_device);
 }
 
 enum status trace_sqlite_read(const char *path, struct traces *traces, struct error *error)
 {
+    static void (*const steps[])(struct sqlite_trace * database) = {
+        refuse_computed,  refuse_damaged,  read_devices,
+        sqlite_host_read, sqlite_ops_read, sqlite_host_set_kinds};
     struct error why = {0};
     char shown[TRACE_SHOWN];
     struct sqlite_trace database = {.path = path, .error = &why};
-    database.host.profiled = &database.profiled;
-    enum status status = profiled_begin(&database.profiled, &why);
-    if (status == STATUS_OK)
-        status = sqlite_result_of(&database,
-                                  sqlite_file_open(path, &database.handle, database.unread));
-    if (status == STATUS_OK)
-        status = read_sources(&database);
-    if (status == STATUS_OK)
-        sqlite_host_set_kinds(&database.host);
-    sqlite_host_free(&database.host);
+    profiled_begin(&database.profiled, &why);
+    if (!sqlite_failed(&database))
+        sqlite_check(&database, sqlite_file_open(path, &database.handle, database.unread));
+    for (size_t i = 0; i < sizeof steps / sizeof steps[0] && !sqlite_failed(&database); i++)
+        steps[i](&database);
     sqlite3_close(database.handle);
-    const bool read = status == STATUS_OK;
-    status =
-        profiled_finish(&database.profiled, status, TIMING_NSYS, TRACE_NSYS_DRIVER, traces);
+    const bool read = !sqlite_failed(&database);
+    const enum status status =
+        profiled_finish(&database.profiled, TIMING_NSYS, TRACE_NSYS_DRIVER, traces);
     if (status == STATUS_OK)
         strcpy(traces->unread, database.unread);
     else if (read)

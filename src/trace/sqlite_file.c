@@ -112,37 +112,37 @@ int sqlite_file_open(const char *path, sqlite3 **database, char unread[TRACE_UNR
     return SQLITE_OK;
 }
 
-bool sqlite_has(sqlite3 *database, const char *table, const char *column)
+bool sqlite_has(const struct sqlite_trace *database, const char *table, const char *column)
 {
-    return sqlite3_table_column_metadata(database, NULL, table, column, NULL, NULL, NULL, NULL,
-                                         NULL) == SQLITE_OK;
+    return sqlite3_table_column_metadata(database->handle, NULL, table, column, NULL, NULL,
+                                         NULL, NULL, NULL) == SQLITE_OK;
 }
 
-int sqlite_each_row(sqlite3 *database, const char *query, sqlite_take *taker, void *context)
+void sqlite_each_row(struct sqlite_trace *database, const char *query, sqlite_take *taker)
 {
-    sqlite3_stmt *statement;
-    int code = sqlite3_prepare_v2(database, query, -1, &statement, NULL);
-    if (code != SQLITE_OK)
-        return code;
-    int taken = SQLITE_OK;
-    while (taken == SQLITE_OK && (code = sqlite3_step(statement)) == SQLITE_ROW)
-        taken = taker(context, statement);
+    sqlite3_stmt *statement = NULL;
+    int code = sqlite3_prepare_v2(database->handle, query, -1, &statement, NULL);
+    database->row = 0;
+    while (statement != NULL && !sqlite_failed(database) &&
+           (code = sqlite3_step(statement)) == SQLITE_ROW) {
+        database->row++;
+        taker(database, statement);
+    }
     sqlite3_finalize(statement);
-    return taken != SQLITE_OK ? taken : code == SQLITE_DONE ? SQLITE_OK : code;
+    sqlite_check(database, code == SQLITE_DONE ? SQLITE_OK : code);
 }
 
 /* --- what is wrong --- */
 
-enum status sqlite_refuse(const struct sqlite_trace *database, const char *why)
+void sqlite_refuse(const struct sqlite_trace *database, const char *why)
 {
     char shown[TRACE_SHOWN];
-    return error_set(database->error, STATUS_USAGE, "%s: %s%s%s",
-                     trace_shown(database->path, shown), why,
-                     database->unread[0] != '\0' ? "; " : "", database->unread);
+    error_set(database->error, STATUS_USAGE, "%s: %s%s%s", trace_shown(database->path, shown),
+              why, database->unread[0] != '\0' ? "; " : "", database->unread);
 }
 
 /* Refuses a file that is half written: to undo that, as its journal says, would change it. */
-static enum status refuse_journal(const struct sqlite_trace *database)
+static void refuse_journal(const struct sqlite_trace *database)
 {
     char text[TRACE_SHOWN + 256], journal[PATH_MAX + sizeof "-journal"], shown[TRACE_SHOWN];
     snprintf(journal, sizeof journal, "%s-journal", database->path);
@@ -151,29 +151,32 @@ static enum status refuse_journal(const struct sqlite_trace *database)
              "finish, or run `PRAGMA user_version` on it in the sqlite3 shell, which undoes "
              "what is half written",
              trace_shown(journal, shown));
-    return sqlite_refuse(database, text);
+    sqlite_refuse(database, text);
 }
 
-/* Refuses the file after `code`, with what SQLite says of its latest failure. SQLite says that
- * it has no memory for a schema that is damaged, too. */
-static enum status refuse_sqlite(const struct sqlite_trace *database, int code)
+/* SQLite says that it has no memory for a schema that is damaged, too. */
+void sqlite_check(const struct sqlite_trace *database, int code)
 {
     char text[256];
-    bool told = database->handle != NULL && sqlite3_errcode(database->handle) == code;
-    if (code == SQLITE_NOMEM && (!told || sqlite_file_starved()))
-        return error_no_memory(database->error, "for the trace");
-    if (code == SQLITE_NOMEM)
-        return sqlite_refuse(database, "can't be read as a database: its tables are damaged");
-    if (sqlite3_extended_errcode(database->handle) == SQLITE_READONLY_ROLLBACK)
-        return refuse_journal(database);
-    if (code == SQLITE_TOOBIG)
+    const bool told = database->handle != NULL && sqlite3_errcode(database->handle) == code;
+    if (code == SQLITE_OK || code == SQLITE_ROW)
+        return;
+    if (code == SQLITE_NOMEM && (!told || sqlite_file_starved())) {
+        error_no_memory(database->error, "for the trace");
+    } else if (code == SQLITE_NOMEM) {
+        sqlite_refuse(database, "can't be read as a database: its tables are damaged");
+    } else if (sqlite3_extended_errcode(database->handle) == SQLITE_READONLY_ROLLBACK) {
+        refuse_journal(database);
+    } else if (code == SQLITE_TOOBIG) {
         snprintf(text, sizeof text, "a row or a text in it has more than %d bytes",
                  INPUT_TEXT_MAX);
-    else
+        sqlite_refuse(database, text);
+    } else {
         snprintf(text, sizeof text, "can't be read as a database: %.160s%s",
                  sqlite3_errmsg(database->handle),
                  code == SQLITE_CORRUPT ? ": cut short?" : "");
-    return sqlite_refuse(database, text);
+        sqlite_refuse(database, text);
+    }
 }
 
 uint32_t sqlite_small(int64_t number)
@@ -185,12 +188,4 @@ const char *sqlite_text_or(sqlite3_stmt *statement, int column, const char *inst
 {
     const char *text = (const char *)sqlite3_column_text(statement, column);
     return text != NULL && *text != '\0' ? text : instead;
-}
-
-/* Returns what a query came to: an error that is set already, or what SQLite says. */
-enum status sqlite_result_of(const struct sqlite_trace *database, int code)
-{
-    if (database->error->status != STATUS_OK)
-        return database->error->status;
-    return code == SQLITE_OK ? STATUS_OK : refuse_sqlite(database, code);
 }

@@ -83,9 +83,9 @@ enum { SOURCES = sizeof sources / sizeof sources[0] };
 static const char *name_column(const struct sqlite_trace *database, const struct source *source)
 {
     const char *const *name = source->names;
-    while (*name != NULL && !sqlite_has(database->handle, source->table, *name))
+    while (*name != NULL && !sqlite_has(database, source->table, *name))
         name++;
-    return sqlite_has(database->handle, "StringIds", NULL) ? *name : NULL;
+    return sqlite_has(database, "StringIds", NULL) ? *name : NULL;
 }
 
 static void make_query(const struct sqlite_trace *database, const struct source *source,
@@ -94,7 +94,7 @@ static void make_query(const struct sqlite_trace *database, const struct source 
     const char *name = name_column(database, source);
     size_t used = (size_t)snprintf(query, QUERY_TEXT, "SELECT ");
     for (int i = 0; i < COLUMNS; i++) {
-        const bool there = sqlite_has(database->handle, source->table, columns[i].name);
+        const bool there = sqlite_has(database, source->table, columns[i].name);
         used += (size_t)snprintf(query + used, QUERY_TEXT - used, "%s%s, ", there ? "t." : "",
                                  there ? columns[i].name : columns[i].instead);
     }
@@ -105,21 +105,23 @@ static void make_query(const struct sqlite_trace *database, const struct source 
 
 /* --- rows --- */
 
-/* Sets *process to that of a row, where it is not said the first that is known, and *id to the
- * call of its op: DRAFT_NO_CALL where none is known. False: no memory. */
-static bool find_call(const struct sqlite_trace *database, sqlite3_stmt *statement,
-                      uint32_t *process, uint64_t *id)
+/* Returns the number of a row's process: where it is not said, the first that is known. */
+static uint32_t process_of(struct sqlite_trace *database, sqlite3_stmt *statement)
 {
-    const bool known = sqlite3_column_type(statement, PROCESS) == SQLITE_INTEGER;
-    *process = 0;
-    *id = DRAFT_NO_CALL;
-    if (known && !sqlite_host_process(&database->host, sqlite3_column_int64(statement, PROCESS),
-                                      process))
-        return false;
-    if (sqlite3_column_type(statement, CORRELATION) == SQLITE_INTEGER &&
-        database->host.by_process == known)
-        *id = profiled_id(*process, (uint64_t)sqlite3_column_int64(statement, CORRELATION));
-    return true;
+    return sqlite3_column_type(statement, PROCESS) == SQLITE_INTEGER
+               ? sqlite_host_process(database, sqlite3_column_int64(statement, PROCESS))
+               : 0;
+}
+
+/* Returns the call of a row's op; DRAFT_NO_CALL: none is known. */
+static uint64_t call_of(const struct sqlite_trace *database, sqlite3_stmt *statement,
+                        uint32_t process)
+{
+    const bool told = sqlite3_column_type(statement, PROCESS) == SQLITE_INTEGER;
+    return sqlite3_column_type(statement, CORRELATION) == SQLITE_INTEGER &&
+                   database->by_process == told
+               ? profiled_id(process, (uint64_t)sqlite3_column_int64(statement, CORRELATION))
+               : DRAFT_NO_CALL;
 }
 
 /* Returns the product of three sizes, in columns from `first` on; 0: one is not known. */
@@ -173,12 +175,12 @@ static const char *copy_name(int64_t kind)
     return names[known ? kind : 0];
 }
 
-static enum status refuse_row(const struct sqlite_trace *database, const struct source *source,
-                              uint64_t row, const char *why)
+static void refuse_row(const struct sqlite_trace *database, const char *why)
 {
     char text[256];
-    snprintf(text, sizeof text, "table %s, row %" PRIu64 ": %.160s", source->table, row, why);
-    return sqlite_refuse(database, text);
+    snprintf(text, sizeof text, "table %s, row %" PRIu64 ": %.160s", database->table,
+             database->row, why);
+    sqlite_refuse(database, text);
 }
 
 /* Returns what is wrong with a row's numbers, or NULL. */
@@ -200,40 +202,24 @@ static const char *complaint(sqlite3_stmt *statement)
     return NULL;
 }
 
-/* Rows of a table that are read. */
-struct reading {
-    struct sqlite_trace *database;
-    const struct source *source;
-    uint64_t number; /* of the row */
-};
-
-/* Adds a row; another code than SQLITE_OK stands for an error that is set. */
-static int add_row(void *context, sqlite3_stmt *statement)
+static void add_row(struct sqlite_trace *database, sqlite3_stmt *statement)
 {
-    struct reading *reading = context;
-    struct sqlite_trace *database = reading->database;
-    struct profiled *profiled = &database->profiled;
-    uint32_t process, stream;
-    uint64_t id;
-    reading->number++;
     const char *wrong = complaint(statement);
-    if (wrong != NULL)
-        return refuse_row(database, reading->source, reading->number, wrong);
+    if (wrong != NULL) {
+        refuse_row(database, wrong);
+        return;
+    }
     const bool copy = sqlite3_column_type(statement, KIND) != SQLITE_NULL;
     const char *name = copy ? copy_name(sqlite3_column_int64(statement, KIND))
-                            : sqlite_text_or(statement, NAME, reading->source->what);
+                            : sqlite_text_or(statement, NAME, database->what);
     const int64_t device = sqlite3_column_int64(statement, DEVICE);
-    struct draft_op *item =
-        find_call(database, statement, &process, &id) &&
-                profiled_stream(profiled, process,
-                                (uint64_t)sqlite3_column_int64(statement, CONTEXT),
-                                device >= 0 && device < INT32_MAX ? (uint32_t)device : 0,
-                                (uint32_t)sqlite3_column_int64(statement, STREAM), &stream)
-            ? profiled_op(profiled, id, name, stream)
-            : NULL;
-    if (item == NULL)
-        return (int)error_no_memory(database->error, "for the trace");
-    struct recorded_op *op = &item->op;
+    const uint32_t process = process_of(database, statement);
+    const uint32_t stream = profiled_stream(
+        &database->profiled, process, (uint64_t)sqlite3_column_int64(statement, CONTEXT),
+        device >= 0 && device < INT32_MAX ? (uint32_t)device : 0,
+        (uint32_t)sqlite3_column_int64(statement, STREAM));
+    struct recorded_op *op =
+        profiled_op(&database->profiled, call_of(database, statement, process), name, stream);
     op->start_ns = sqlite3_column_int64(statement, START);
     op->end_ns = sqlite3_column_int64(statement, END);
     op->bytes = (uint64_t)sqlite3_column_int64(statement, BYTES);
@@ -245,30 +231,35 @@ static int add_row(void *context, sqlite3_stmt *statement)
     op->need.shared = sqlite_small(sqlite3_column_int64(statement, SHARED) +
                                    sqlite3_column_int64(statement, SHARED_MORE));
     op->moves = strstr(name, "memcpy Unified") != NULL;
-    return SQLITE_OK;
 }
 
-static enum status read_source(struct sqlite_trace *database, const struct source *source)
+static void read_source(struct sqlite_trace *database, const struct source *source)
 {
     char query[QUERY_TEXT];
-    struct reading reading = {database, source, 0};
-    if (!sqlite_has(database->handle, source->table, "start") ||
-        !sqlite_has(database->handle, source->table, "end"))
-        return refuse_row(database, source, 0, "no columns start and end");
+    database->table = source->table;
+    database->what = source->what;
+    database->row = 0;
+    if (!sqlite_has(database, source->table, "start") ||
+        !sqlite_has(database, source->table, "end")) {
+        refuse_row(database, "no columns start and end");
+        return;
+    }
     make_query(database, source, query);
-    return sqlite_result_of(database,
-                            sqlite_each_row(database->handle, query, add_row, &reading));
+    sqlite_each_row(database, query, add_row);
 }
 
-enum status sqlite_ops_read(struct sqlite_trace *database, int *tables)
+void sqlite_ops_read(struct sqlite_trace *database)
 {
-    enum status status = STATUS_OK;
-    *tables = 0;
-    for (int i = 0; i < SOURCES && status == STATUS_OK; i++) {
-        if (!sqlite_has(database->handle, sources[i].table, NULL))
+    int tables = 0;
+    for (int i = 0; i < SOURCES && !sqlite_failed(database); i++) {
+        if (!sqlite_has(database, sources[i].table, NULL))
             continue;
-        ++*tables;
-        status = read_source(database, &sources[i]);
+        tables++;
+        read_source(database, &sources[i]);
     }
-    return status;
+    if (tables == 0)
+        sqlite_refuse(database,
+                      "not a trace of a GPU: the database has none of the tables "
+                      "CUPTI_ACTIVITY_KIND_KERNEL, _MEMCPY and _MEMSET (nsys profile -t cuda "
+                      "records them, nsys export -t sqlite writes them)");
 }

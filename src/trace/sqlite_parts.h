@@ -1,5 +1,5 @@
-/* sqlite_parts.h - a database of `nsys export -t sqlite`, and the host's calls and the streams'
- * kinds from it: private to the reader of it. */
+/* sqlite_parts.h - a database of `nsys export -t sqlite` while it is read: private to its
+ * reader. What goes wrong is said once, in its error, and ends the reading. */
 #ifndef PIPELINE_TRACE_SQLITE_PARTS_H
 #define PIPELINE_TRACE_SQLITE_PARTS_H
 
@@ -18,58 +18,50 @@ int sqlite_file_open(const char *path, sqlite3 **database, char unread[TRACE_UNR
  * that a schema is damaged. */
 bool sqlite_file_starved(void);
 
-/* Returns true if a table has that column, or NULL: if it is there. */
-bool sqlite_has(sqlite3 *database, const char *table, const char *column);
+struct sqlite_trace;
 
-/* Gives each row that `query` finds to `taker`, until that returns another code than SQLITE_OK.
- * Returns that code, or SQLite's. */
-typedef int sqlite_take(void *context, sqlite3_stmt *row);
-int sqlite_each_row(sqlite3 *database, const char *query, sqlite_take *taker, void *context);
+/* Gives each row that `query` finds to `taker`, until something goes wrong: what SQLite says is
+ * then said of the file. */
+typedef void sqlite_take(struct sqlite_trace *database, sqlite3_stmt *row);
+void sqlite_each_row(struct sqlite_trace *database, const char *query, sqlite_take *taker);
 
 enum { SQLITE_PROCESS_BITS = -(1 << 24) }; /* of globalPid and globalTid */
 
-/* Zero-initialise but for `profiled`; give back with sqlite_host_free(). */
-struct sqlite_host {
-    struct profiled *profiled; /* gets the calls, what they wait for, and what the host did */
-    bool by_process;           /* calls name their process */
-    struct sqlite_call_name {
-        int64_t id;
-        uint16_t row;
-    } * names; /* of calls, in order of id */
-    struct sqlite_stream {
-        int64_t context, stream;
-        uint8_t kind; /* enum stream_kind */
-    } * streams;      /* those whose kinds are said, in order */
-    size_t name_count, name_room, stream_count, stream_room;
-};
+/* Reads the host's calls, what they wait for and what else the host did, before what ran; and
+ * behind that, the kinds of the streams in which something did: each table, and each column but
+ * starts, may be missing. */
+void sqlite_host_read(struct sqlite_trace *database);
+void sqlite_host_set_kinds(struct sqlite_trace *database);
 
-/* Reads what there is: each table, and each column but starts, may be missing. Returns
- * SQLITE_OK, SQLITE_NOMEM, or another code, whose reason the database has. */
-int sqlite_host_read(struct sqlite_host *host, sqlite3 *database);
-void sqlite_host_free(struct sqlite_host *host);
-
-/* Sets *number to that of a process, of which globalPid and globalTid have the bits. False: no
- * memory. */
-bool sqlite_host_process(const struct sqlite_host *host, int64_t global, uint32_t *number);
-
-/* Gives the streams in which something ran the kinds that the database says. */
-void sqlite_host_set_kinds(const struct sqlite_host *host);
+/* Returns the number of a process, of which globalPid and globalTid have the bits. */
+uint32_t sqlite_host_process(struct sqlite_trace *database, int64_t global);
 
 /* A database while it is read. */
 struct sqlite_trace {
     const char *path;
     char unread[TRACE_UNREAD]; /* what of it is not read; empty: nothing */
     sqlite3 *handle;
-    struct sqlite_host host;
+    bool by_process; /* calls name their process */
     struct profiled profiled;
     struct error *error;
+    uint64_t row;      /* of a query's answer that is taken, from 1 */
+    const char *table; /* that it is of, of those that have ops, and what that has; */
+    const char *what;
+    uint8_t kind; /* of the stream that is asked for */
 };
 
-/* Refuses the file. */
-enum status sqlite_refuse(const struct sqlite_trace *database, const char *why);
+/* Returns true if a table has that column, or NULL: if it is there. */
+bool sqlite_has(const struct sqlite_trace *database, const char *table, const char *column);
 
-/* Returns what a query came to: an error that is set already, or what SQLite says. */
-enum status sqlite_result_of(const struct sqlite_trace *database, int code);
+/* Refuses the file; for `code`, one of SQLite's: nothing where it is SQLITE_OK. */
+void sqlite_refuse(const struct sqlite_trace *database, const char *why);
+void sqlite_check(const struct sqlite_trace *database, int code);
+
+/* Returns true once something went wrong. */
+static inline bool sqlite_failed(const struct sqlite_trace *database)
+{
+    return database->error->status != STATUS_OK;
+}
 
 /* Returns a column's text, or `instead` where it has none; and a number that fits 31 bits, or
  * 0.
@@ -77,7 +69,7 @@ enum status sqlite_result_of(const struct sqlite_trace *database, int code);
 const char *sqlite_text_or(sqlite3_stmt *statement, int column, const char *instead);
 uint32_t sqlite_small(int64_t number);
 
-/* Reads what ran, and counts the tables that have it. */
-enum status sqlite_ops_read(struct sqlite_trace *database, int *tables);
+/* Reads what ran; a database that has none of its tables is refused. */
+void sqlite_ops_read(struct sqlite_trace *database);
 
 #endif

@@ -6,9 +6,11 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum {
     RACES_MOST = 256, /* of each kind; more are not looked for */
+    LINE_MOST = 40,   /* letters of a place in the source */
     CLOCKS_NS = 2000, /* by which the clocks of the host and of the device may differ */
 };
 
@@ -129,15 +131,20 @@ static void keep_accesses(struct judge *judge, enum kernels_as kernels)
 
 /* --- races in words --- */
 
-/* Writes "h2d (stream 13, at 1.2 ms)". */
+/* Writes "h2d (fit.cu:88, stream 13, at 1.2 ms)". */
 static void put_op(const struct run_report *run, const struct plan *plan, uint32_t op,
                    char text[HAZARD_TEXT / 4])
 {
     char label[OP_LABEL];
     const struct span *span = &run->timeline.spans[plan->recorded->ops[op].span];
-    snprintf(text, HAZARD_TEXT / 4, "%s (stream %" PRIu32 ", at %.3f ms)",
-             plan_op_label(plan, &plan->ops[op], label),
-             timeline_stream_id(&run->timeline, span->stream), (double)span->start_ns / 1e6);
+    const struct host_call *call = timeline_call_of(&run->timeline, span);
+    const char *line = call != NULL ? timeline_call_line(&run->timeline, call) : NULL;
+    const char *slash = line != NULL ? strrchr(line, '/') : NULL;
+    line = slash != NULL ? slash + 1 : line;
+    snprintf(text, HAZARD_TEXT / 4, "%s (%.*s%sstream %" PRIu32 ", at %.3f ms)",
+             plan_op_label(plan, &plan->ops[op], label), LINE_MOST, line != NULL ? line : "",
+             line != NULL ? ", " : "", timeline_stream_id(&run->timeline, span->stream),
+             (double)span->start_ns / 1e6);
 }
 
 static void put_race(const struct judge *judge, const struct hazard *hazard, bool certain,
@@ -177,6 +184,19 @@ static bool is_wanted(void *context, uint32_t first, uint32_t second)
     const int sure = ops[first].sure + ops[second].sure;
     return sure == (judge->kernels == KERNELS_NONE ? 2 : 1) &&
            is_in_flight(judge, first, second);
+}
+
+/* Returns true if an op reaches the bytes of a race by atomic operations alone. */
+static bool is_atomic(const struct plan_recorded *recorded, uint32_t op,
+                      const struct range *where)
+{
+    const struct op_recorded *seen = &recorded->ops[op];
+    for (uint32_t i = 0; i < seen->access_count; i++) {
+        const struct access *access = &recorded->accesses[seen->first_access + i];
+        if (!access->atomic && ranges_overlap(&access->range, where))
+            return false;
+    }
+    return true;
 }
 
 /* Takes up a race that is certain. In the report its ops are spans. */
@@ -238,6 +258,10 @@ static enum status judge_races(struct judge *judge, enum kernels_as kernels)
     if (status != STATUS_OK)
         return error_pass(judge->error, &why);
     for (size_t i = 0; status == STATUS_OK && i < count; i++) {
+        const struct hazard *found = &judge->found[i];
+        if (is_atomic(&judge->recorded, found->first, &found->where) &&
+            is_atomic(&judge->recorded, found->second, &found->where))
+            continue; /* those need no order */
         if (kernels == KERNELS_NONE && judge->found[i].first >= judge->doubtful)
             status = add_certain(judge, &judge->found[i]);
         else

@@ -113,6 +113,25 @@ try 1 scale.cu -- assert
 says err "scale.cu:12"
 try 1 -q --orders=3 scale.cu -- race
 says err "give another result"
+cat >twice.cu <<'END'
+#include <cstdio>
+#include <cuda_runtime.h>
+int main()
+{
+    char *there, here = 0;
+    cudaStream_t one, other;
+    cudaMalloc(&there, 1 << 20);
+    cudaStreamCreateWithFlags(&one, cudaStreamNonBlocking);
+    cudaStreamCreateWithFlags(&other, cudaStreamNonBlocking);
+    cudaMemsetAsync(there, 7, 1 << 20, one);
+    cudaMemsetAsync(there, 7, 1 << 20, other);
+    cudaDeviceSynchronize();
+    cudaMemcpy(&here, there, 1, cudaMemcpyDeviceToHost);
+    return std::printf("%d\n", here) < 0;
+}
+END
+try 1 -q --orders=2 twice.cu
+says err "2 other orders of the streams give the same result, and yet an order is missing: race: twice.cu:10"
 try 0 --orders=2 scale.cu
 says err "2 other orders of the streams give the same result"
 tried 124 timeout -s INT 5 "$build/pipeline" try -q --no-watch scale.cu -- spin

@@ -125,6 +125,9 @@ def record_pair(row, arguments, folder, late):
     for twin in TWINS * arguments.repeats:
         if not late():
             bare[twin].append(run_program(programs[twin], environment[twin], limit))
+    if any(run["code"] == 77 for runs in bare.values() for run in runs):
+        print(f"  {row['pair']}: is left out here: {bare[TWINS[0]][0]['err'].strip()}", flush=True)
+        return []
     results = []
     for twin in TWINS:
         if late():

@@ -54,7 +54,7 @@ void arrays_poison(struct arrays *arrays)
 {
 }
 
-void arrays_fill_poison(const struct arrays *arrays, void *memory, uint64_t bytes)
+void arrays_fill_poison(const struct arrays *arrays, void *memory, uint64_t bytes, bool team)
 {
 }
 
