@@ -91,7 +91,7 @@ EMULATED := $(KERNELS:kernels/%=$(OBJ)/tests/emulator/%.o) \
             $(OBJ)/kernels/launchers.o $(OBJ)/src/cuda/backend_none.o \
             $(patsubst %.cpp,$(OBJ)/%.o,$(wildcard tests/emulator/*.cpp)) \
             $(patsubst src/%.cpp,$(OBJ)/tests/emulator/%.o,$(wildcard src/cpu/*.cpp)) \
-            $(addprefix $(OBJ)/src/cpu/,state.o watch.o watched.o arithmetic.o races.o)
+            $(addprefix $(OBJ)/src/cpu/,state.o watch.o watched.o sectors.o arithmetic.o races.o)
 EMULATOR_CFLAGS = -std=c++17 -D_GNU_SOURCE -Isrc -I. -Isrc/cpu/include -Wall -Wextra \
                   -Wno-unknown-pragmas $(if $(WERROR),-Werror) $(CFLAGS) $(if $(ASAN),-fsanitize=address) \
                   -ffp-contract=off -pthread

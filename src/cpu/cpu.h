@@ -9,8 +9,8 @@
  *   cpu/include/    what programs include: the language of kernels, and the calls of the host
  *   cpu/grid.cpp    a launch: its blocks, and its threads as fibers (fiber.cpp)
  *   cpu/threads.cpp what a thread waits for, and its faults
- *   cpu/watch.c     each access of a launch; watched.c has ranges of them, races.c races,
- *                  and arithmetic.c what is computed
+ *   cpu/watch.c     each access of a launch; watched.c has ranges of them, sectors.c what warps
+ *                  do at once, races.c races, and arithmetic.c what is computed
  *   cpu/calls.c     how calls begin and end, and errors
  *   cpu/devices.c   devices, attributes, occupancy
  *   cpu/blocks.c    the memory that CUDA knows; memory.c and copies.c have the calls
@@ -20,8 +20,8 @@
  *   cpu/clock.c     the time: the plan of the calls, simulated as far as it is asked for
  *   cpu/order.c     other orders that CUDA allows
  *   cpu/work.c      an op's work, and how long a launch takes by what it did
- *   cpu/hazards.c   what nothing orders: races of ops, and with the host's code;
- *                  hazards_told.c has them in words
+ *   cpu/hazards.c   what nothing orders: races of ops, and with the host's code, whose
+ *                  accesses glances.c knows; hazards_told.c has them in words
  *   cpu/tape.c      the recording (docs/recording.md) */
 #ifndef PIPELINE_CPU_H
 #define PIPELINE_CPU_H

@@ -21,22 +21,7 @@
 enum {
     TOUCHES_MOST = 4096,
     KEPT_MOST = 4096,
-    GLANCES = 64,      /* by code, of each thread */
     NEARBY = 64 << 10, /* bytes that are looked at together */
-};
-
-/* What one place in the host's code touches, one beside the other. */
-struct glance {
-    struct touch touch;
-    uintptr_t from, end; /* nothing races with it there */
-    uint32_t changes;    /* when that was so */
-    bool logs;           /* what it touches is yet to be kept */
-};
-
-/* A thread's glances; they outlive it, and others take what they have to be kept. */
-struct glances {
-    struct glances *next;
-    struct glance by_code[GLANCES];
 };
 
 struct lane {
@@ -55,14 +40,10 @@ static struct {
     uint32_t calls;                      /* of the host's */
     bool everything;                     /* a function has yet to run */
     bool watches;                        /* there are pages that the host may not touch */
-    bool glances;                        /* there may be some that are of use */
 } now;
 
 static atomic_bool function_runs;
 static unsigned char pages[1 << 16]; /* by address: the host may touch what an op does */
-static atomic_uint changes;          /* of what could race */
-static struct glances *glances;      /* of all threads */
-static __thread struct glances *own;
 
 /* --- clocks --- */
 
@@ -247,21 +228,10 @@ static void log_touch(struct clock_doing *doing, const struct touch *touch)
         *CLOCK_ADD(doing->touches, doing->count, doing->capacity) = *touch;
 }
 
-static void log_glance(struct glance *glance)
+/* Keeps what the host's code, or a function of its, has touched. */
+static void log_host(const struct touch *touch)
 {
-    if (glance->logs)
-        log_touch(host_doing(), &glance->touch);
-    glance->logs = false;
-}
-
-/* Ends what was known at a glance, since what could race is about to change. */
-static void look_anew(void)
-{
-    changes += now.glances;
-    for (struct glances *of = glances; of != NULL && now.glances; of = of->next)
-        for (int i = 0; i < GLANCES; i++)
-            log_glance(&of->by_code[i]);
-    now.glances = false;
+    log_touch(host_doing(), touch);
 }
 
 static void drop(struct clock_doing *doing)
@@ -306,7 +276,7 @@ static struct clock_doing *keep(uint32_t lane, uint32_t place, const struct past
 void hazard_call(void)
 {
     (void)lane_at(0);
-    look_anew();
+    glances_end();
     now.calls++;
     now.host = NULL;
 }
@@ -329,7 +299,7 @@ void hazard_host_waits(enum cpu_op_kind kind, uint32_t subject)
 {
     const struct clock_stream *streams = clock_now.streams;
     (void)lane_at((uint32_t)clock_now.stream_count);
-    look_anew();
+    glances_end();
     if (kind == CPU_SYNC_EVENT && subject < now.event_count)
         join(host_past(), &now.events[subject]);
     else if (kind == CPU_SYNC_STREAM && streams[subject].kind == CPU_LEGACY)
@@ -346,7 +316,7 @@ struct clock_doing *hazard_op(const struct cpu_op *op, uint32_t stream,
                               const struct clock_call *call)
 {
     const struct past *past = enter(stream);
-    look_anew();
+    glances_end();
     struct clock_doing *doing = keep(stream + 1, ++lane_at(stream + 1)->own, past);
     doing->call = call->name;
     doing->file = call->file;
@@ -383,14 +353,14 @@ struct clock_doing *hazard_op(const struct cpu_op *op, uint32_t stream,
 
 void hazard_begin(struct clock_doing *doing)
 {
-    look_anew();
+    glances_end();
     now.function = doing != NULL && doing->is_function ? doing : NULL;
     atomic_store(&function_runs, now.function != NULL);
 }
 
 void hazard_end(struct clock_doing *doing, const struct cpu_did *did)
 {
-    look_anew();
+    glances_end();
     now.function = NULL;
     atomic_store(&function_runs, false);
     if (doing == NULL)
@@ -451,32 +421,8 @@ static void host_looks(const struct touch *touch, struct glance *glance)
         doing = now.host = keep(0, now.calls, host_past());
         doing->is_host = true;
     }
-    log_glance(glance);
-    *glance = (struct glance){.touch = *touch,
-                              .from = nearby.from,
-                              .end = nearby.end,
-                              .changes = changes,
-                              .logs = now.open_count > 0 && doing->count < TOUCHES_MOST};
-    now.glances = true;
-}
-
-/* Returns true where a touch needs no look. */
-static bool is_known(struct glance *glance, const struct touch *touch)
-{
-    struct touch *last = &glance->touch;
-    if (glance->changes != changes || last->code != touch->code || touch->from < glance->from ||
-        touch->end > glance->end ||
-        (glance->logs && (touch->from > last->end || touch->end < last->from)))
-        return false;
-    last->from = touch->from < last->from ? touch->from : last->from;
-    last->end = touch->end > last->end ? touch->end : last->end;
-    return true;
-}
-
-static void add_own(void)
-{
-    own = clock_copy(&(struct glances){.next = glances}, sizeof *own);
-    glances = own;
+    glance_begin(glance, touch, &nearby,
+                 now.open_count > 0 && doing->count < TOUCHES_MOST ? log_host : NULL);
 }
 
 /* Touches of other threads are not looked at while a function runs, since the function may wait
@@ -491,8 +437,8 @@ static void on_host_touch(uintptr_t address, uint64_t bytes, bool writes, const 
     while (!now.everything && !pages[page % sizeof pages])
         if (++page > (address + bytes - 1) >> 12)
             return;
-    const uintptr_t place = ((uintptr_t)where >> 2 ^ (uintptr_t)where >> 8) % GLANCES;
-    if (own != NULL && where != NULL && is_known(&own->by_code[place], &touch))
+    struct glance *glance = where != NULL ? glance_at(where) : NULL;
+    if (glance != NULL && glance_knows(glance, &touch))
         return;
     const int64_t since_ns = clock_processor_ns();
     while (!clock_try_lock()) {
@@ -500,12 +446,10 @@ static void on_host_touch(uintptr_t address, uint64_t bytes, bool writes, const 
             return;
         sched_yield();
     }
-    if (own == NULL)
-        add_own();
     if (where == NULL)
         host_polls(&touch);
     else
-        host_looks(&touch, &own->by_code[place]);
+        host_looks(&touch, glance != NULL ? glance : glance_add(where));
     clock_unlock();
     clock_hide_ns(since_ns);
 }

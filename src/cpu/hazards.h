@@ -26,6 +26,34 @@ struct clock_doing {
     int line;
 };
 
+/* --- glances.c --- */
+
+/* What one place in the host's code touches, one beside the other. */
+struct glance {
+    struct touch touch;
+    uintptr_t from, end;                    /* nothing races with it there, */
+    uint32_t changes;                       /* since then */
+    void (*log)(const struct touch *touch); /* keeps the touch; NULL: it need not be kept */
+};
+
+/* Returns the calling thread's glance of a place in the code; NULL: it has none yet, and those
+ * that it has begin by glance_add(). */
+struct glance *glance_at(const void *where);
+struct glance *glance_add(const void *where);
+
+/* Returns true where nothing races with a touch, as was seen in its place's latest look, and
+ * where what has to be kept is side by side. */
+bool glance_knows(struct glance *glance, const struct touch *touch);
+
+/* A place has been looked at: nothing races with its touch, nor with any `nearby`. */
+void glance_begin(struct glance *glance, const struct touch *touch, const struct touch *nearby,
+                  void (*log)(const struct touch *touch));
+
+/* What could race is about to change: ends all glances, and has what they touched kept. */
+void glances_end(void);
+
+/* --- hazards_told.c --- */
+
 /* Tells of two touches that nothing orders, on standard error, unless a race between the same
  * places was told before. */
 void hazard_tell(const struct clock_doing *before, const struct touch *first,

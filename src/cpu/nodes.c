@@ -31,19 +31,26 @@ static cudaError_t clone(cudaGraph_t *made, const struct CUgraph_st *graph)
 
 /* --- nodes --- */
 
-/* Adds a node behind others; `made` is what making its op answered. */
-static cudaError_t add(cudaGraphNode_t *node, cudaGraph_t graph, const cudaGraphNode_t *after,
-                       size_t count, enum cudaGraphNodeType type, cudaError_t made,
+/* Where calls put the node that they add, in which graph, and behind which others. */
+struct place {
+    cudaGraphNode_t *node;
+    cudaGraph_t graph;
+    const cudaGraphNode_t *after;
+    size_t count;
+};
+#define PLACE ((struct place){node, graph, after, count})
+
+/* Adds a node; `made` is what making its op answered. */
+static cudaError_t add(struct place at, enum cudaGraphNodeType type, cudaError_t made,
                        const struct cpu_op *op)
 {
-    bool right = node != NULL && graph != NULL && (after != NULL || count == 0);
-    for (size_t i = 0; right && i < count; i++)
-        right = after[i] != NULL && after[i]->graph == graph;
+    const struct node_set after = {(struct CUgraphNode_st **)(uintptr_t)at.after, at.count};
+    bool right = at.node != NULL && at.graph != NULL && (at.after != NULL || at.count == 0);
+    for (size_t i = 0; right && i < at.count; i++)
+        right = at.after[i] != NULL && at.after[i]->graph == at.graph;
     if (right && made == cudaSuccess)
-        *node = graph_add(graph, type,
-                          &(struct node_set){(struct CUgraphNode_st **)(uintptr_t)after, count},
-                          op);
-    const bool added = right && made == cudaSuccess && *node != NULL;
+        *at.node = graph_add(at.graph, type, &after, op);
+    const bool added = right && made == cudaSuccess && *at.node != NULL;
     if (!added && made == cudaSuccess && op != NULL)
         op_release(op);
     return made != cudaSuccess ? made
@@ -69,39 +76,32 @@ static void keep_kernel(struct CUgraphNode_st *node, const struct cudaKernelNode
     node->kernel.kernelParams = NULL; /* the arguments were copied */
 }
 
-static cudaError_t add_kernel(cudaGraphNode_t *node, cudaGraph_t graph,
-                              const cudaGraphNode_t *after, size_t count,
-                              const struct cudaKernelNodeParams *with)
+static cudaError_t add_kernel(struct place at, const struct cudaKernelNodeParams *with)
 {
     struct cpu_op op;
     const cudaError_t made = kernel_op(with, &op);
-    const cudaError_t error =
-        add(node, graph, after, count, cudaGraphNodeTypeKernel, made, &op);
+    const cudaError_t error = add(at, cudaGraphNodeTypeKernel, made, &op);
     if (error == cudaSuccess)
-        keep_kernel(*node, with);
+        keep_kernel(*at.node, with);
     return error;
 }
 
 /* Copies and sets of nothing are empty. */
-static cudaError_t add_bytes(cudaGraphNode_t *node, cudaGraph_t graph,
-                             const cudaGraphNode_t *after, size_t count,
-                             enum cudaGraphNodeType type, cudaError_t made, struct cpu_op *op)
+static cudaError_t add_bytes(struct place at, enum cudaGraphNodeType type, cudaError_t made,
+                             struct cpu_op *op)
 {
     op->waits = op->settles = false;
-    return add(node, graph, after, count, type, made,
-               made == cudaSuccess && op->bytes == 0 ? NULL : op);
+    return add(at, type, made, made == cudaSuccess && op->bytes == 0 ? NULL : op);
 }
 
-static cudaError_t add_copy(cudaGraphNode_t *node, cudaGraph_t graph,
-                            const cudaGraphNode_t *after, size_t count,
-                            const struct cudaMemcpy3DParms *with)
+static cudaError_t add_copy(struct place at, const struct cudaMemcpy3DParms *with)
 {
     struct cpu_op op = {0};
     struct copy_rows rows;
     cudaError_t made = copy_rows_3d(with, &rows);
     if (made == cudaSuccess)
         made = copy_make(&rows, with->kind, false, &op);
-    return add_bytes(node, graph, after, count, cudaGraphNodeTypeMemcpy, made, &op);
+    return add_bytes(at, cudaGraphNodeTypeMemcpy, made, &op);
 }
 
 static cudaError_t copy_op(void *to, const void *from, size_t bytes, enum cudaMemcpyKind kind,
@@ -113,46 +113,40 @@ static cudaError_t copy_op(void *to, const void *from, size_t bytes, enum cudaMe
     return copy_make(&rows, kind, false, op);
 }
 
-static cudaError_t add_copy_1d(cudaGraphNode_t *node, cudaGraph_t graph,
-                               const cudaGraphNode_t *after, size_t count, void *to,
-                               const void *from, size_t bytes, enum cudaMemcpyKind kind)
+static cudaError_t add_copy_1d(struct place at, void *to, const void *from, size_t bytes,
+                               enum cudaMemcpyKind kind)
 {
     struct cpu_op op;
     const cudaError_t made = copy_op(to, from, bytes, kind, &op);
-    return add_bytes(node, graph, after, count, cudaGraphNodeTypeMemcpy, made, &op);
+    return add_bytes(at, cudaGraphNodeTypeMemcpy, made, &op);
 }
 
-static cudaError_t add_set(cudaGraphNode_t *node, cudaGraph_t graph,
-                           const cudaGraphNode_t *after, size_t count,
-                           const struct cudaMemsetParams *with)
+static cudaError_t add_set(struct place at, const struct cudaMemsetParams *with)
 {
     struct cpu_op op = {0};
     const cudaError_t made = with == NULL
                                  ? cudaErrorInvalidValue
                                  : set_make(with->dst, with->pitch, with->value,
                                             with->elementSize, with->width, with->height, &op);
-    return add_bytes(node, graph, after, count, cudaGraphNodeTypeMemset, made, &op);
+    return add_bytes(at, cudaGraphNodeTypeMemset, made, &op);
 }
 
-static cudaError_t add_host(cudaGraphNode_t *node, cudaGraph_t graph,
-                            const cudaGraphNode_t *after, size_t count,
-                            const struct cudaHostNodeParams *with)
+static cudaError_t add_host(struct place at, const struct cudaHostNodeParams *with)
 {
     struct cpu_op op;
     const cudaError_t made =
         with == NULL ? cudaErrorInvalidValue : function_make(with->fn, with->userData, &op);
-    return add(node, graph, after, count, cudaGraphNodeTypeHost, made, &op);
+    return add(at, cudaGraphNodeTypeHost, made, &op);
 }
 
-static cudaError_t add_child(cudaGraphNode_t *node, cudaGraph_t graph,
-                             const cudaGraphNode_t *after, size_t count, cudaGraph_t child)
+static cudaError_t add_child(struct place at, cudaGraph_t child)
 {
     cudaGraph_t copy = NULL;
     cudaError_t error = clone(&copy, child);
     if (error == cudaSuccess)
-        error = add(node, graph, after, count, cudaGraphNodeTypeGraph, cudaSuccess, NULL);
+        error = add(at, cudaGraphNodeTypeGraph, cudaSuccess, NULL);
     if (error == cudaSuccess)
-        (*node)->child = copy;
+        (*at.node)->child = copy;
     else if (copy != NULL)
         graph_free(copy);
     return error;

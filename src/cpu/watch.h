@@ -19,7 +19,7 @@ enum {
     WATCH_WARP = 32,
     WATCH_SITES = 4096,
     WATCH_KEPT = 64,
-    WATCH_LOG = 512,
+    WATCH_LOG = 256,
     WATCH_TAG = 56 /* bit of a site's code from which on is what tells it from others there */
 };
 
@@ -114,7 +114,9 @@ void watch_block_end(struct watch_lane *lanes, size_t stride, uint32_t threads);
 /* Judges a doubtful write before its thread waits or ends. */
 void watch_settle(struct watch_block *block);
 
-/* --- between watch.c, watched.c and races.c --- */
+/* --- between watch.c, watched.c, sectors.c and races.c --- */
+void sectors_begin(const struct cpu_launch *launch);
+void sectors_sum(struct cpu_did *did); /* when each site's `total` and `asked` are all */
 struct watch_site *watch_find(uintptr_t code, uint32_t size, enum watch_kind kind);
 void watch_other(struct watch_lane *lane, struct watch_site *site, uintptr_t at,
                  uint32_t bytes);

@@ -155,12 +155,13 @@ static int64_t kernel_ns(const struct clock_op *op)
     const uint32_t in_use = blocks < fewest ? fewest : blocks < all ? blocks : all;
     const double chain = (double)(did->flops + did->flops_double + did->integers) / 2 / threads;
     const double cycle_ns = 1e6 / CPU_CLOCK_KHZ;
-    const double begin_ns = BEGIN_NS * threads / 256;
+    const double clash_ns = CLASH_NS * did->clashes, begin_ns = BEGIN_NS * threads / 256;
     const double waits_ns = did->waits * (REQUEST_NS + MEMORY_NS * moved.missing) +
                             BARRIER_NS * did->barriers + TOGETHER_NS * did->together;
     const double least_ns[] = {
         rule_sweep_ns(machine, cost, 1.0 / in_use, in_use, DEALT_EVENLY),
-        cost.arithmetic_ns + waits_ns / waves, /* all wait before they compute */
+        cost.arithmetic_ns +
+            (fmax(memory_ns, waits_ns) + begin_ns) / waves, /* as all do first */
         begin_ns + waits_ns,
         begin_ns / waves + waves * waits_ns,
         waves * chain * CHAIN_CYCLES * cycle_ns,
@@ -170,8 +171,8 @@ static int64_t kernel_ns(const struct clock_op *op)
     double ns = 0;
     for (size_t i = 0; i < sizeof least_ns / sizeof *least_ns; i++)
         ns = fmax(ns, least_ns[i]);
-    ns =
-        fmax(ns + CLASH_NS * did->clashes / waves, CLASH_NS * did->clashes); /* at their ends */
+    ns = fmax(ns + fmax(0, clash_ns - begin_ns) / waves,
+              clash_ns); /* threads end as they began */
     return machine->kernel_fixed_ns + machine_ceil_ns((moved.any ? LATENCY_NS : 0) + ns);
 }
 

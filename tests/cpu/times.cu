@@ -2,6 +2,8 @@
 // the host's that reads what was copied out.
 #include <cstdint>
 #include <cstdio>
+#include <cstdlib>
+#include <cstring>
 #include <cuda_runtime.h>
 
 enum { WORDS = 4 << 20, TAPS = 63, ROUNDS = 3 };
@@ -117,6 +119,16 @@ int main()
         filter<<<1024, 256>>>((const int *)a, (int *)b);
         cudaMemcpy(a, host, WORDS * sizeof *a, cudaMemcpyHostToDevice);
     }
+    // Two that share the link take as long as one behind the other.
+    cudaStream_t other;
+    cudaStreamCreateWithFlags(&other, cudaStreamNonBlocking);
+    cudaDeviceSynchronize();
+    mapped<<<128, 128>>>((const uint4 *)host, (uint4 *)(host + WORDS / 2), a);
+    mapped<<<128, 128, 0, other>>>((const uint4 *)host, (uint4 *)(host + WORDS / 4), a);
+    void *pages = aligned_alloc(4096, 1 << 20);
+    memset(pages, 1, 1 << 20);
+    cudaHostRegister(pages, 1 << 20, cudaHostRegisterDefault);
+    cudaHostUnregister(pages);
     cudaMemcpyAsync(host, b, WORDS, cudaMemcpyDeviceToHost);
     cudaLaunchHostFunc(0, add_up, host);
     puts(cudaDeviceSynchronize() == cudaSuccess ? "right" : "wrong");

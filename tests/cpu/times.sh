@@ -25,7 +25,8 @@ tr -d '[]"' <run.jsonl | awk -F, '
         most = 0.2
     }
     $1 == "name" { name[$2] = $3 }
-    $1 == "kernel" { took[$7] = $6 - $5 }
+    $1 == "kernel" { took[$7] = $6 - $5; overlap = $5 < ended; ended = $6 }
+    $1 == "call" && $3 ~ /[Rr]egister$/ { register_ns += $6 - $5 }
     $1 == "function" { function_ns = $6 - $5 }
     END {
         for (n in name)
@@ -38,6 +39,11 @@ tr -d '[]"' <run.jsonl | awk -F, '
                 }
             }
         if (kernels != 10) { print "times.sh: " kernels " kernels, not 10"; bad = 1 }
+        if (overlap) { print "times.sh: two kernels have the link each for itself"; bad = 1 }
+        if (register_ns < 120e3 || register_ns > 200e3) {
+            printf "times.sh: to register 1 MiB took %d ns, an H200 164000\n", register_ns
+            bad = 1
+        }
         # A million accesses: 1 to 3 ms where they are no time of the program'"'"'s, 800 where they were.
         if (function_ns <= 0 || function_ns > 30e6) {
             printf "times.sh: the function took %d ns\n", function_ns
