@@ -5,32 +5,33 @@
 #include <stdlib.h>
 #include <string.h>
 
-static enum status no_memory(struct error *error)
+bool rework_draft_room(struct rework_draft *draft, bool room)
 {
-    return error_no_memory(error, "to try fixes");
+    if (!room)
+        (void)error_no_memory(&draft->why, "to try fixes");
+    return room;
 }
 
-bool rework_draft_add(struct rework_draft *draft, const struct rework_item *item)
+void rework_draft_add(struct rework_draft *draft, const struct rework_item *item)
 {
     struct rework_item *added = ITEMS_ADD(draft->items, draft->count, draft->capacity);
-    if (added == NULL)
-        return false;
-    *added = *item;
-    return true;
+    if (rework_draft_room(draft, added != NULL))
+        *added = *item;
 }
 
-bool rework_draft_touch(struct rework_draft *draft, struct rework_item *item,
+void rework_draft_touch(struct rework_draft *draft, struct rework_item *item,
                         const struct access *access, uint32_t set)
 {
-    if (!ITEMS_ROOM(draft->accesses, draft->access_count, draft->access_capacity) ||
-        !ITEMS_ROOM(draft->sets, draft->access_count, draft->set_capacity))
-        return false;
+    const bool room =
+        ITEMS_ROOM(draft->accesses, draft->access_count, draft->access_capacity) &&
+        ITEMS_ROOM(draft->sets, draft->access_count, draft->set_capacity);
+    if (!rework_draft_room(draft, room))
+        return;
     if (item->seen.access_count == 0)
         item->seen.first_access = draft->access_count;
     draft->accesses[draft->access_count] = *access;
     draft->sets[draft->access_count++] = set;
     item->seen.access_count++;
-    return true;
 }
 
 const struct access *rework_touch_of(const struct rework_draft *draft,
@@ -63,7 +64,7 @@ bool rework_is_legacy(const struct rework_draft *draft, uint32_t stream)
            draft->kinds[stream] == STREAM_LEGACY;
 }
 
-static bool take_items(struct rework_draft *draft, const struct plan *plan, uint32_t first,
+static void take_items(struct rework_draft *draft, const struct plan *plan, uint32_t first,
                        uint32_t count)
 {
     for (uint32_t i = first; i < first + count; i++) {
@@ -74,32 +75,22 @@ static bool take_items(struct rework_draft *draft, const struct plan *plan, uint
                                    .target = REWORK_NONE};
         const size_t from = item.seen.first_access, touched = item.seen.access_count;
         item.seen.access_count = 0;
-        for (size_t k = from; k < from + touched; k++) {
-            if (!rework_draft_touch(draft, &item, &plan->recorded->accesses[k], 0))
-                return false;
-        }
-        if (!rework_draft_add(draft, &item))
-            return false;
+        for (size_t k = from; k < from + touched; k++)
+            rework_draft_touch(draft, &item, &plan->recorded->accesses[k], 0);
+        rework_draft_add(draft, &item);
     }
-    return true;
 }
 
-/* Copies what streams are, as far as that is said. Returns false when memory runs out. */
-static bool copy_streams(size_t count, const uint8_t *kinds, const int *priorities,
-                         uint8_t **kinds_copy, int **priorities_copy)
+/* Returns a copy of what is said of each stream; NULL where nothing is. */
+static void *copy_of(struct rework_draft *draft, const void *said, size_t bytes)
 {
-    *kinds_copy = kinds != NULL ? malloc(count + 1) : NULL;
-    *priorities_copy = priorities != NULL ? malloc((count + 1) * sizeof *priorities) : NULL;
-    if (*kinds_copy != NULL)
-        memcpy(*kinds_copy, kinds, count);
-    if (*priorities_copy != NULL)
-        memcpy(*priorities_copy, priorities, count * sizeof *priorities);
-    return (kinds == NULL) == (*kinds_copy == NULL) &&
-           (priorities == NULL) == (*priorities_copy == NULL);
+    void *copy = said != NULL ? malloc(bytes + 1) : NULL;
+    (void)rework_draft_room(draft, (said == NULL) == (copy == NULL));
+    return copy != NULL ? memcpy(copy, said, bytes) : NULL;
 }
 
-enum status rework_draft_begin(struct rework_draft *draft, const struct rework_base *base,
-                               uint32_t first, uint32_t count, struct error *error)
+void rework_draft_begin(struct rework_draft *draft, const struct rework_base *base,
+                        uint32_t first, uint32_t count)
 {
     const struct plan *plan = base->plan;
     *draft = (struct rework_draft){.base = base,
@@ -109,13 +100,13 @@ enum status rework_draft_begin(struct rework_draft *draft, const struct rework_b
                                    .launches_block = plan->launches_block,
                                    .loads_lazily = plan->loads_lazily};
     draft->stands = malloc((plan->op_count + (size_t)1) * sizeof *draft->stands);
+    (void)rework_draft_room(draft, draft->stands != NULL);
     for (uint32_t i = 0; draft->stands != NULL && i < plan->op_count; i++)
         draft->stands[i] = i;
-    return copy_streams(plan->streams, plan->stream_kinds, plan->priorities, &draft->kinds,
-                        &draft->priorities) &&
-                   draft->stands != NULL && take_items(draft, plan, first, count)
-               ? STATUS_OK
-               : no_memory(error);
+    draft->kinds = copy_of(draft, plan->stream_kinds, plan->streams);
+    draft->priorities =
+        copy_of(draft, plan->priorities, plan->streams * sizeof *plan->priorities);
+    take_items(draft, plan, first, count);
 }
 
 void rework_draft_free(struct rework_draft *draft)
@@ -241,18 +232,17 @@ static bool copy_items(const struct rework_draft *draft, struct plan *plan)
     return true;
 }
 
-enum status rework_draft_plan(const struct rework_draft *draft, struct plan *plan,
-                              struct error *error)
+void rework_draft_plan(struct rework_draft *draft, struct plan *plan)
 {
     const struct plan *from = draft->base->plan;
     *plan = (struct plan){0};
+    if (draft->count >= UINT32_MAX / 4)
+        (void)error_set(&draft->why, STATUS_FAILED, "the fixed plan has too many ops");
+    if (draft->why.status != STATUS_OK)
+        return;
     plan->recorded = calloc(1, sizeof *plan->recorded);
-    if (plan->recorded == NULL)
-        return no_memory(error);
-    if (draft->count >= UINT32_MAX / 4) {
-        plan_free(plan);
-        return error_set(error, STATUS_FAILED, "the fixed plan has too many ops");
-    }
+    if (!rework_draft_room(draft, plan->recorded != NULL))
+        return;
     plan->streams = draft->streams;
     plan->events = draft->events;
     plan->memory = from->memory;
@@ -261,12 +251,12 @@ enum status rework_draft_plan(const struct rework_draft *draft, struct plan *pla
     plan->loads_lazily = draft->loads_lazily;
     plan->recorded->threads = from->recorded->threads;
     plan->recorded->facts = from->recorded->facts;
-    if (copy_items(draft, plan) &&
-        copy_streams(draft->streams, draft->kinds, draft->priorities, &plan->stream_kinds,
-                     &plan->priorities) &&
-        take_buffers(draft, from->recorded, plan->recorded) &&
-        copy_names(from->recorded, plan->recorded))
-        return STATUS_OK;
-    plan_free(plan);
-    return no_memory(error);
+    plan->stream_kinds = copy_of(draft, draft->kinds, draft->streams);
+    plan->priorities =
+        copy_of(draft, draft->priorities, draft->streams * sizeof *draft->priorities);
+    (void)rework_draft_room(draft, copy_items(draft, plan) &&
+                                       take_buffers(draft, from->recorded, plan->recorded) &&
+                                       copy_names(from->recorded, plan->recorded));
+    if (draft->why.status != STATUS_OK)
+        plan_free(plan);
 }

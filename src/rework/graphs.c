@@ -357,7 +357,7 @@ enum status rework_graphs_make(const struct machine *machine, int64_t least_ns,
     bool any = false;
     if (stretches.items == NULL || !list_stretches(plan, least_ns, &stretches)) {
         free(stretches.items);
-        return error_no_memory(error, "no memory to try fixes");
+        return error_no_memory(error, "to try fixes");
     }
     find_repeats(&stretches);
     find_parts(plan, &stretches);

@@ -39,11 +39,6 @@ static bool waits(const struct rework_item *item)
            (op_is_copy(item->op.kind) && item->seen.waits);
 }
 
-static void host_free(struct host *host)
-{
-    arena_free(&host->arena);
-}
-
 /* Puts the times between calls in a tree, each thread's together: in the upper half of
  * `longest_ns` they stand by place, and an entry k below is the greater of 2 k and 2 k + 1. */
 static void list_stretches(struct host *host, uint32_t threads)
@@ -205,10 +200,10 @@ static void change_wait(struct host *host, uint32_t index)
     item->target = host->draft->items[copy].origin;
 }
 
-static enum status drop_syncs(struct rework_draft *draft, struct error *error)
+static void drop_syncs(struct rework_draft *draft)
 {
     struct host host;
-    bool room = host_begin(&host, draft);
+    const bool room = rework_draft_room(draft, host_begin(&host, draft));
     for (uint32_t i = 0; i < draft->count && room; i++) {
         const struct rework_item *item = &draft->items[i];
         if (op_is_copy(item->op.kind))
@@ -216,19 +211,18 @@ static enum status drop_syncs(struct rework_draft *draft, struct error *error)
         if (waits(item) && host.last[item->seen.thread] != i)
             change_wait(&host, i);
     }
-    host_free(&host);
+    arena_free(&host.arena);
     rework_draft_tidy(draft);
-    return room ? STATUS_OK : error_no_memory(error, "to try fixes");
 }
 
 /* Says of the host's waits for events which op they wait for, as the events' records may go. */
-static enum status find_targets(struct rework_draft *draft, struct error *error)
+static void find_targets(struct rework_draft *draft)
 {
     size_t streams = draft->streams + (size_t)1, events = draft->events + (size_t)1;
     struct arena arena = {0};
     uint32_t *latest = arena_ones(&arena, streams, sizeof *latest);
     uint32_t *records = arena_ones(&arena, events, sizeof *records);
-    const bool room = !arena.full;
+    const bool room = rework_draft_room(draft, !arena.full);
     for (size_t i = 0; i < draft->count && room; i++) {
         struct rework_item *item = &draft->items[i];
         if (item->op.kind == OP_RECORD)
@@ -243,7 +237,6 @@ static enum status find_targets(struct rework_draft *draft, struct error *error)
     }
     arena_free(&arena);
     rework_draft_tidy(draft);
-    return room ? STATUS_OK : error_no_memory(error, "to try fixes");
 }
 
 /* --- calls --- */
@@ -279,32 +272,31 @@ static uint32_t stream_waited_for(const struct rework_draft *draft,
 
 /* Gives streams of little work that the host waits for a priority above all others', where none
  * has one. */
-static enum status raise_priorities(struct rework_draft *draft, struct error *error)
+static void raise_priorities(struct rework_draft *draft)
 {
     enum { TIMES = 4 };
     const size_t streams = draft->streams + (size_t)1;
     double *work_ns = calloc(streams, sizeof *work_ns), all_ns = 0;
     int *priorities = calloc(streams, sizeof *priorities);
+    const bool room = rework_draft_room(draft, work_ns != NULL && priorities != NULL);
     bool urgent = false;
-    for (size_t i = 0; i < draft->count && work_ns != NULL; i++) {
+    for (size_t i = 0; i < draft->count && room; i++) {
         const struct rework_item *item = &draft->items[i];
         if (op_is_launch(item->op.kind) && item->op.stream < draft->streams) {
             work_ns[item->op.stream] += (double)item->seen.work_ns;
             all_ns += (double)item->seen.work_ns;
         }
     }
-    for (size_t i = 0; i < draft->count && work_ns != NULL && priorities != NULL; i++) {
+    for (size_t i = 0; i < draft->count && room; i++) {
         const uint32_t stream = stream_waited_for(draft, &draft->items[i]);
         if (stream < draft->streams && TIMES * work_ns[stream] < all_ns)
             urgent = (priorities[stream] = -1) < 0;
     }
-    const bool room = work_ns != NULL && priorities != NULL;
     free(work_ns);
-    if (room && urgent && draft->priorities == NULL)
+    if (urgent && draft->priorities == NULL)
         draft->priorities = priorities;
     else
         free(priorities);
-    return room ? STATUS_OK : error_no_memory(error, "to try fixes");
 }
 
 /* A graph that was launched before is launched in less time: as the machine has it. */
@@ -366,16 +358,14 @@ static void change_calls(struct rework_draft *draft, const struct rework *change
     rework_draft_tidy(draft);
 }
 
-enum status rework_host_change(struct rework_draft *draft, const struct rework *change,
-                               struct error *error)
+void rework_host_change(struct rework_draft *draft, const struct rework *change)
 {
-    enum status status = STATUS_OK;
     if (rework_drops_waits(change) || change->drops_syncs)
-        status = find_targets(draft, error);
-    if (status == STATUS_OK)
-        change_calls(draft, change);
+        find_targets(draft);
+    change_calls(draft, change);
     /* Streams that are dealt out anew have none. */
-    if (status == STATUS_OK && change->raises_priorities && change->streams == 0)
-        status = raise_priorities(draft, error);
-    return status == STATUS_OK && change->drops_syncs ? drop_syncs(draft, error) : status;
+    if (change->raises_priorities && change->streams == 0)
+        raise_priorities(draft);
+    if (change->drops_syncs)
+        drop_syncs(draft);
 }

@@ -49,11 +49,12 @@ struct rework_draft {
     int *priorities;    /* owned; NULL: all alike */
     uint32_t set_count; /* of buffers */
     bool launches_block, loads_lazily;
+    struct error why; /* why it can't be changed so; it is of no use then */
 };
 
 /* Begins a draft of `count` ops of the base's plan, from op `first` on. */
-enum status rework_draft_begin(struct rework_draft *draft, const struct rework_base *base,
-                               uint32_t first, uint32_t count, struct error *error);
+void rework_draft_begin(struct rework_draft *draft, const struct rework_base *base,
+                        uint32_t first, uint32_t count);
 void rework_draft_free(struct rework_draft *draft);
 
 /* Takes an item out. The time that its thread spent before it is spent before the next. */
@@ -62,9 +63,12 @@ void rework_draft_drop(struct rework_draft *draft, size_t item);
 /* Forgets the items that are gone. */
 void rework_draft_tidy(struct rework_draft *draft);
 
-/* Appends. Return false when memory runs out. */
-bool rework_draft_add(struct rework_draft *draft, const struct rework_item *item);
-bool rework_draft_touch(struct rework_draft *draft, struct rework_item *item,
+/* Notes that memory ran out, unless there is `room`; returns whether there is. */
+bool rework_draft_room(struct rework_draft *draft, bool room);
+
+/* Append. */
+void rework_draft_add(struct rework_draft *draft, const struct rework_item *item);
+void rework_draft_touch(struct rework_draft *draft, struct rework_item *item,
                         const struct access *access, uint32_t set);
 
 /* Returns the first access of an item that touches `range`; NULL: none does. */
@@ -80,9 +84,8 @@ const struct rework_item *rework_user_of(const struct rework_draft *draft, size_
 /* Returns true if a stream of the draft is the legacy default one. */
 bool rework_is_legacy(const struct rework_draft *draft, uint32_t stream);
 
-/* Makes a plan of what is there. Free with plan_free(). */
-enum status rework_draft_plan(const struct rework_draft *draft, struct plan *plan,
-                              struct error *error);
+/* Makes a plan of what is there; an empty one of a draft of no use. Free with plan_free(). */
+void rework_draft_plan(struct rework_draft *draft, struct plan *plan);
 
 /* Returns, per item, the next copy from or to any of the same bytes of the host's; REWORK_NONE:
  * none. The table is the arena's. NULL: that is full. O(n log n). */
@@ -93,21 +96,19 @@ uint32_t *rework_next_copies(const struct rework_draft *draft, struct arena *are
 
 /* Finds the tiles of a draft, and the versions of the bytes that its ops touch: a buffer that
  * is written anew has another version. Accesses are split where versions change. */
-enum status rework_tiles_find(struct rework_draft *draft, struct error *error);
+void rework_tiles_find(struct rework_draft *draft);
 
 /* Takes out of the ops' times what recording took of them. */
 void rework_recording_leave(struct rework_draft *draft);
 
 /* Does those of the changes that are about the host; those about streams' kinds; and memsets.
  */
-enum status rework_host_change(struct rework_draft *draft, const struct rework *change,
-                               struct error *error);
-enum status rework_streams_unblock(struct rework_draft *draft, struct error *error);
+void rework_host_change(struct rework_draft *draft, const struct rework *change);
+void rework_streams_unblock(struct rework_draft *draft);
 void rework_memsets_drop(struct rework_draft *draft);
 
 /* Deals tiles over streams, cut or merged. Needs rework_tiles_find(). */
-enum status rework_shape_deal(struct rework_draft *draft, const struct rework *change,
-                              struct error *error);
+void rework_shape_deal(struct rework_draft *draft, const struct rework *change);
 
 /* Returns piece `piece` of `pieces` of a range; and has an op move that piece alone. */
 struct range rework_range_part(struct range range, uint32_t piece, uint32_t pieces);
@@ -116,7 +117,7 @@ void rework_op_cut(struct op *op, uint32_t piece, uint32_t pieces);
 /* Does those of the changes that are about single ops' work; and copies within the device. */
 void rework_work_change(struct rework_draft *draft, const struct rework *change);
 void rework_device_copies_drop(struct rework_draft *draft);
-enum status rework_copies_cut(struct rework_draft *draft, struct error *error);
+void rework_copies_cut(struct rework_draft *draft);
 
 /* Returns true if a kernel has fewer blocks than the GPU has SMs, and takes long enough that
  * more would matter. */
@@ -129,14 +130,13 @@ int64_t rework_peer_ns(const struct machine *machine, const struct op *op,
                        const struct op_recorded *seen);
 
 /* Puts items in another order; each notes its place before. */
-enum status rework_shape_order(struct rework_draft *draft, const struct rework *change,
-                               struct error *error);
+void rework_shape_order(struct rework_draft *draft, const struct rework *change);
 
 /* Adds the events that data asks for. The ops of `needed` are the items by their places. With
  * `keeps_blind`, ops whose bytes are not known stay where streams and events of the recorded
  * plan had them. */
-enum status rework_events_add(struct rework_draft *draft, const struct needed *needed,
-                              bool keeps_blind, struct error *error);
+void rework_events_add(struct rework_draft *draft, const struct needed *needed,
+                       bool keeps_blind);
 
 /* --- less for the host to do, in a plan that is made --- */
 

@@ -20,12 +20,12 @@ enum status rework_begin(struct rework_base *base, const struct plan *plan,
     enum status status = clocks_table_make(&base->clocks, plan, CLOCKS_RUN, error);
     if (status == STATUS_OK)
         status = plan_needed(plan, &base->needed, error);
-    if (status == STATUS_OK)
-        status = rework_draft_begin(&draft, base, 0, base->plan->op_count, error);
-    if (status == STATUS_OK)
-        status = rework_tiles_find(&draft, error);
-    if (status == STATUS_OK)
+    if (status == STATUS_OK) {
+        rework_draft_begin(&draft, base, 0, base->plan->op_count);
+        rework_tiles_find(&draft);
         base->tiles = draft.tiles;
+        status = error_pass(error, &draft.why);
+    }
     rework_draft_free(&draft);
     if (status != STATUS_OK)
         rework_end(base);
@@ -40,47 +40,40 @@ void rework_end(struct rework_base *base)
 }
 
 /* Makes all changes but those of order and events. */
-static enum status change_draft(struct rework_draft *draft, const struct rework *change,
-                                struct error *error)
+static void change_draft(struct rework_draft *draft, const struct rework *change)
 {
     bool tiles = change->unblocks || change->streams > 0 || change->order != REWORK_AS_ISSUED;
-    enum status status = rework_host_change(draft, change, error);
-    if (status == STATUS_OK)
-        rework_work_change(draft, change);
-    if (status == STATUS_OK && change->drops_memsets)
+    rework_host_change(draft, change);
+    rework_work_change(draft, change);
+    if (change->drops_memsets)
         rework_memsets_drop(draft);
-    if (status == STATUS_OK && change->drops_device_copies)
+    if (change->drops_device_copies)
         rework_device_copies_drop(draft);
-    if (status == STATUS_OK && change->cuts_copies)
-        status = rework_copies_cut(draft, error);
-    if (status == STATUS_OK && tiles)
-        status = rework_tiles_find(draft, error);
-    if (status == STATUS_OK && change->unblocks)
-        status = rework_streams_unblock(draft, error);
-    if (status == STATUS_OK && change->streams > 0)
-        status = rework_shape_deal(draft, change, error);
-    return status;
+    if (change->cuts_copies)
+        rework_copies_cut(draft);
+    if (tiles)
+        rework_tiles_find(draft);
+    if (change->unblocks)
+        rework_streams_unblock(draft);
+    if (change->streams > 0)
+        rework_shape_deal(draft, change);
 }
 
 /* Puts the draft in order, with the events that its data asks for. */
-static enum status order_draft(struct rework_draft *draft, const struct rework *change,
-                               struct error *error)
+static void order_draft(struct rework_draft *draft, const struct rework *change)
 {
     struct needed needed = {0};
     struct plan plan;
-    enum status status = rework_draft_plan(draft, &plan, error);
-    if (status != STATUS_OK)
-        return status;
-    status = plan_needed(&plan, &needed, error);
+    rework_draft_plan(draft, &plan);
+    if (draft->why.status == STATUS_OK)
+        (void)plan_needed(&plan, &needed, &draft->why);
     plan_free(&plan);
     for (uint32_t i = 0; i < draft->count; i++)
         draft->items[i].place = i;
-    if (status == STATUS_OK && change->order != REWORK_AS_ISSUED)
-        status = rework_shape_order(draft, change, error);
-    if (status == STATUS_OK)
-        status = rework_events_add(draft, &needed, change->streams == 0, error);
+    if (change->order != REWORK_AS_ISSUED)
+        rework_shape_order(draft, change);
+    rework_events_add(draft, &needed, change->streams == 0);
     needed_free(&needed);
-    return status;
 }
 
 /* Returns true if a change takes away an order that data may have asked for. */
@@ -100,15 +93,13 @@ enum status rework_apply(const struct rework_base *base, const struct rework *ch
                          "of %u ops it is not known what they work on: they may need the order "
                          "that the fix takes away",
                          base->blind);
-    enum status status = rework_draft_begin(&draft, base, 0, base->plan->op_count, error);
-    if (status == STATUS_OK && change->unrecorded)
+    rework_draft_begin(&draft, base, 0, base->plan->op_count);
+    if (change->unrecorded)
         rework_recording_leave(&draft);
-    if (status == STATUS_OK)
-        status = change_draft(&draft, change, error);
-    if (status == STATUS_OK)
-        status = order_draft(&draft, change, error);
-    if (status == STATUS_OK)
-        status = rework_draft_plan(&draft, fixed, error);
+    change_draft(&draft, change);
+    order_draft(&draft, change);
+    rework_draft_plan(&draft, fixed);
+    enum status status = error_pass(error, &draft.why);
     rework_draft_free(&draft);
     if (status != STATUS_OK)
         return status;
@@ -126,11 +117,10 @@ enum status rework_part(const struct plan *plan, uint32_t first, uint32_t count,
 {
     const struct rework_base base = {.plan = plan};
     struct rework_draft draft;
-    enum status status = rework_draft_begin(&draft, &base, first, count, error);
-    if (status == STATUS_OK) {
-        draft.loads_lazily &= first == 0;
-        status = rework_draft_plan(&draft, part, error);
-    }
+    rework_draft_begin(&draft, &base, first, count);
+    draft.loads_lazily &= first == 0;
+    rework_draft_plan(&draft, part);
+    const enum status status = error_pass(error, &draft.why);
     rework_draft_free(&draft);
     return status;
 }

@@ -128,7 +128,7 @@ static uint32_t set_of(const struct dealer *dealer, uint32_t tile)
 }
 
 /* Adds the accesses of `from` to an item: a piece of each, in the buffers of their tiles. */
-static bool touch_all(struct dealer *dealer, const struct rework_item *from, uint32_t piece,
+static void touch_all(struct dealer *dealer, const struct rework_item *from, uint32_t piece,
                       uint32_t pieces, struct rework_item *item)
 {
     const struct plan_recorded *recorded = dealer->draft->base->plan->recorded;
@@ -140,14 +140,13 @@ static bool touch_all(struct dealer *dealer, const struct rework_item *from, uin
             access.range = rework_range_part(access.range, piece, pieces);
         if (tile != REWORK_NONE)
             access.range.buffer += recorded->buffer_count * set_of(dealer, tile);
-        if (access.range.bytes > 0 && !rework_draft_touch(dealer->draft, item, &access, tile))
-            return false;
+        if (access.range.bytes > 0)
+            rework_draft_touch(dealer->draft, item, &access, tile);
     }
-    return true;
 }
 
 /* Deals one item whose tile is not merged into another. */
-static bool deal_item(struct dealer *dealer, const struct rework_item *from)
+static void deal_item(struct dealer *dealer, const struct rework_item *from)
 {
     bool whole = from->op.kind == OP_CALLBACK; /* with the last piece */
     uint32_t pieces = whole ? 1 : dealer->pieces;
@@ -161,8 +160,7 @@ static bool deal_item(struct dealer *dealer, const struct rework_item *from)
         rework_op_cut(&item.op, piece, pieces);
         if (op_work_is_seen(item.op.kind) && pieces > 1)
             work_scale(dealer->draft->base->machine, &item.seen, 1.0 / pieces);
-        if (!touch_all(dealer, from, piece, pieces, &item))
-            return false;
+        touch_all(dealer, from, piece, pieces, &item);
         uint32_t tiles = 1;
         for (uint32_t tile = from->tile + 1;
              tile < dealer->draft->tiles && tile % dealer->merged != 0; tile++) {
@@ -175,39 +173,34 @@ static bool deal_item(struct dealer *dealer, const struct rework_item *from)
             dealer->draft->stands[other->origin] = from->origin;
             item.merged = true;
             tiles++;
-            if (!touch_all(dealer, other, 0, 1, &item))
-                return false;
+            touch_all(dealer, other, 0, 1, &item);
         }
         if (op_work_is_seen(item.op.kind) && tiles > 1)
             work_scale(dealer->draft->base->machine, &item.seen, tiles);
-        if (!rework_draft_add(dealer->draft, &item))
-            return false;
+        rework_draft_add(dealer->draft, &item);
     }
-    return true;
 }
 
-static bool deal_all(struct dealer *dealer)
+static void deal_all(struct dealer *dealer)
 {
     EACH (struct rework_item, item, dealer->items, dealer->count) {
         if (item->tile == REWORK_NONE) { /* the host's own: for any stream, or an op */
             item->op.stream = dealer->streams;
-            if (!rework_draft_add(dealer->draft, item))
-                return false;
-        } else if (leader_of(dealer, item->tile) == item->tile && !deal_item(dealer, item)) {
-            return false;
+            rework_draft_add(dealer->draft, item);
+        } else if (leader_of(dealer, item->tile) == item->tile) {
+            deal_item(dealer, item);
         }
     }
-    return true;
 }
 
-/* Returns the bytes that the sets of buffers take on the device. */
-static bool sets_fit(const struct rework_draft *draft, bool *fit)
+/* Adds up the bytes that the sets of buffers take on the device, which have to fit there. */
+static void check_sets(struct rework_draft *draft)
 {
     const struct plan_recorded *recorded = draft->base->plan->recorded;
     size_t buffers = (size_t)recorded->buffer_count * draft->set_count;
     bool *used = calloc(buffers + 1, sizeof *used);
-    if (used == NULL)
-        return false;
+    if (!rework_draft_room(draft, used != NULL))
+        return;
     double bytes = 0;
     for (size_t i = 0; i < draft->access_count; i++)
         used[draft->accesses[i].range.buffer] = true;
@@ -216,12 +209,12 @@ static bool sets_fit(const struct rework_draft *draft, bool *fit)
         bytes += used[i] && !buffer->host ? (double)buffer->bytes : 0;
     }
     free(used);
-    *fit = bytes <= (double)draft->base->machine->memory_bytes;
-    return true;
+    if (bytes > (double)draft->base->machine->memory_bytes)
+        (void)error_set(&draft->why, STATUS_USAGE,
+                        "the buffers would not fit the GPU's memory");
 }
 
-enum status rework_shape_deal(struct rework_draft *draft, const struct rework *change,
-                              struct error *error)
+void rework_shape_deal(struct rework_draft *draft, const struct rework *change)
 {
     struct dealer dealer = {.draft = draft,
                             .change = change,
@@ -233,8 +226,10 @@ enum status rework_shape_deal(struct rework_draft *draft, const struct rework *c
                             .pieces = change->pieces > 1 ? change->pieces : 1,
                             .merged = change->merged > 1 ? change->merged : 1};
     if (draft->tiles / dealer.merged * dealer.pieces < 2)
-        return error_set(error, STATUS_USAGE, "there is one tile, which can't be dealt");
-    bool fit = true, room = table_make(draft, &dealer.table);
+        (void)error_set(&draft->why, STATUS_USAGE, "there is one tile, which can't be dealt");
+    if (draft->why.status != STATUS_OK)
+        return;
+    const bool room = rework_draft_room(draft, table_make(draft, &dealer.table));
     draft->items = NULL;
     draft->accesses = NULL;
     draft->sets = NULL;
@@ -242,7 +237,10 @@ enum status rework_shape_deal(struct rework_draft *draft, const struct rework *c
     draft->access_count = draft->access_capacity = draft->set_capacity = 0;
     draft->streams = dealer.streams;
     draft->set_count = dealer.streams * dealer.merged;
-    room = room && deal_all(&dealer) && sets_fit(draft, &fit);
+    if (room)
+        deal_all(&dealer);
+    if (draft->why.status == STATUS_OK)
+        check_sets(draft);
     draft->tiles = (draft->tiles + dealer.merged - 1) / dealer.merged * dealer.pieces;
     free(draft->kinds);
     draft->kinds = NULL;
@@ -251,10 +249,6 @@ enum status rework_shape_deal(struct rework_draft *draft, const struct rework *c
     free(dealer.items);
     free(dealer.accesses);
     free(dealer.sets);
-    if (!room)
-        return error_no_memory(error, "to try fixes");
-    return fit ? STATUS_OK
-               : error_set(error, STATUS_USAGE, "the buffers would not fit the GPU's memory");
 }
 
 /* --- the order of issue --- */
@@ -265,12 +259,12 @@ struct key {
 
 COMPARE_BY(compare_keys, struct key, segment, wave, first, second, item);
 
-enum status rework_shape_order(struct rework_draft *draft, const struct rework *change,
-                               struct error *error)
+void rework_shape_order(struct rework_draft *draft, const struct rework *change)
 {
     struct key *keys = malloc((draft->count + 1) * sizeof *keys);
     struct rework_item *items = malloc((draft->count + 1) * sizeof *items);
-    bool room = keys != NULL && items != NULL, depth = change->order == REWORK_DEPTH;
+    const bool room = rework_draft_room(draft, keys != NULL && items != NULL);
+    const bool depth = change->order == REWORK_DEPTH;
     uint32_t segment = 0, streams = draft->streams > 0 ? draft->streams : 1;
     for (uint32_t i = 0; i < draft->count && room; i++) {
         const struct rework_item *item = &draft->items[i];
@@ -296,5 +290,4 @@ enum status rework_shape_order(struct rework_draft *draft, const struct rework *
     }
     free(items);
     free(keys);
-    return room ? STATUS_OK : error_no_memory(error, "to try fixes");
 }

@@ -38,7 +38,6 @@ struct grouper {
     struct arena arena; /* what has these */
     uint32_t item;
     uint32_t begun; /* the version that the present access begins; 0: none yet */
-    bool no_memory;
 };
 
 static uint32_t root_of(const struct grouper *grouper, uint32_t item)
@@ -65,8 +64,7 @@ static uint32_t begin_version(struct grouper *grouper, bool fresh, bool copied_i
         return grouper->begun;
     struct version *version =
         ITEMS_ADD(grouper->versions, grouper->version_count, grouper->version_capacity);
-    grouper->no_memory |= version == NULL;
-    if (version == NULL)
+    if (!rework_draft_room(grouper->draft, version != NULL))
         return 0;
     *version = (struct version){
         .begin = grouper->item, .last = grouper->item, .fresh = fresh, .copied_in = copied_in};
@@ -155,11 +153,11 @@ static bool kernel_begins(struct grouper *grouper, const struct access *accesses
 }
 
 /* Keeps an access in pieces, one for each version that it touches. */
-static bool keep_access(struct grouper *grouper, struct rework_item *item,
+static void keep_access(struct grouper *grouper, struct rework_item *item,
                         const struct access *access, const struct touched *touched)
 {
     if (touched->bytes == NULL)
-        return rework_draft_touch(grouper->draft, item, access, 0);
+        rework_draft_touch(grouper->draft, item, access, 0);
     for (size_t cell = touched->begin; cell < touched->end;) {
         uint32_t version = touched->bytes->versions[cell];
         size_t end = cell + 1;
@@ -168,14 +166,12 @@ static bool keep_access(struct grouper *grouper, struct rework_item *item,
         struct access piece = *access;
         piece.range.offset = touched->bytes->cuts.offsets[cell];
         piece.range.bytes = touched->bytes->cuts.offsets[end] - piece.range.offset;
-        if (!rework_draft_touch(grouper->draft, item, &piece, version))
-            return false;
+        rework_draft_touch(grouper->draft, item, &piece, version);
         cell = end;
     }
-    return true;
 }
 
-static bool item_touches(struct grouper *grouper, struct rework_item *item)
+static void item_touches(struct grouper *grouper, struct rework_item *item)
 {
     uint32_t count = item->seen.access_count;
     const struct access *accesses = /* a profiler's trace has none at all */
@@ -196,23 +192,21 @@ static bool item_touches(struct grouper *grouper, struct rework_item *item)
                 else
                     copy_touches(grouper, writes != 0, version);
             }
-            if (grouper->no_memory || !keep_access(grouper, item, &accesses[i], &touched))
-                return false;
+            keep_access(grouper, item, &accesses[i], &touched);
         }
     }
-    return true;
 }
 
 /* --- tiles --- */
 
 /* Numbers the tiles in the order of their first items, and says of each access's version whose
  * it is. */
-static bool number_tiles(struct grouper *grouper)
+static void number_tiles(struct grouper *grouper)
 {
     struct rework_draft *draft = grouper->draft;
     uint32_t *stages = arena_zeros(&grouper->arena, draft->count, sizeof *stages);
-    if (stages == NULL)
-        return false;
+    if (!rework_draft_room(draft, stages != NULL))
+        return;
     draft->tiles = 0;
     for (uint32_t i = 0; i < draft->count; i++) {
         struct rework_item *item = &draft->items[i];
@@ -227,7 +221,6 @@ static bool number_tiles(struct grouper *grouper)
         draft->sets[i] =
             version != 0 ? draft->items[grouper->versions[version].begin].tile : REWORK_NONE;
     }
-    return true;
 }
 
 static bool grouper_init(struct grouper *grouper)
@@ -273,10 +266,10 @@ static void grouper_free(struct grouper *grouper)
     arena_free(&grouper->arena);
 }
 
-enum status rework_tiles_find(struct rework_draft *draft, struct error *error)
+void rework_tiles_find(struct rework_draft *draft)
 {
     struct grouper grouper = {.draft = draft};
-    bool room = grouper_init(&grouper);
+    const bool room = rework_draft_room(draft, grouper_init(&grouper));
     for (uint32_t i = 0; i < draft->count && room; i++) {
         struct rework_item *item = &draft->items[i];
         bool in_stream = op_is_node(item->op.kind) && item->op.stream < draft->streams;
@@ -287,9 +280,9 @@ enum status rework_tiles_find(struct rework_draft *draft, struct error *error)
             join(&grouper, i, *latest);
         if (latest != NULL)
             *latest = i;
-        room = item_touches(&grouper, item);
+        item_touches(&grouper, item);
     }
-    room = room && number_tiles(&grouper);
+    if (draft->why.status == STATUS_OK)
+        number_tiles(&grouper);
     grouper_free(&grouper);
-    return room ? STATUS_OK : error_no_memory(error, "to try fixes");
 }

@@ -39,11 +39,13 @@ static void move_legacy(struct rework_draft *draft, uint32_t *streams, bool back
     }
 }
 
-enum status rework_streams_unblock(struct rework_draft *draft, struct error *error)
+void rework_streams_unblock(struct rework_draft *draft)
 {
     uint32_t *streams = malloc((draft->tiles + (size_t)1) * sizeof *streams);
-    if (streams == NULL)
-        return error_no_memory(error, "to try fixes");
+    if (!rework_draft_room(draft, streams != NULL)) {
+        free(streams);
+        return;
+    }
     for (size_t i = 0; i < draft->count; i++) { /* all that its sync waited for */
         struct rework_item *item = &draft->items[i];
         if (item->op.kind == OP_SYNC && rework_is_legacy(draft, item->op.stream))
@@ -56,7 +58,6 @@ enum status rework_streams_unblock(struct rework_draft *draft, struct error *err
     free(streams);
     free(draft->kinds);
     draft->kinds = NULL;
-    return STATUS_OK;
 }
 
 /* --- memsets --- */
@@ -238,7 +239,7 @@ struct cut {
     uint32_t piece, pieces;
 };
 
-static bool add_piece(struct rework_draft *draft, struct cut *cut)
+static void add_piece(struct rework_draft *draft, struct cut *cut)
 {
     struct rework_item item = cut->from;
     uint32_t piece = cut->piece++;
@@ -248,50 +249,45 @@ static bool add_piece(struct rework_draft *draft, struct cut *cut)
     for (uint32_t i = 0; i < cut->from.seen.access_count; i++) {
         struct access access = draft->accesses[cut->from.seen.first_access + i];
         access.range = rework_range_part(access.range, piece, cut->pieces);
-        if (access.range.bytes > 0 && !rework_draft_touch(draft, &item, &access, 0))
-            return false;
+        if (access.range.bytes > 0)
+            rework_draft_touch(draft, &item, &access, 0);
     }
-    return rework_draft_add(draft, &item);
+    rework_draft_add(draft, &item);
 }
 
-static bool add_pieces(struct rework_draft *draft, struct cut *cut)
+static void add_pieces(struct rework_draft *draft, struct cut *cut)
 {
-    while (cut->piece < cut->pieces) {
-        if (!add_piece(draft, cut))
-            return false;
-    }
-    return true;
+    while (cut->piece < cut->pieces)
+        add_piece(draft, cut);
 }
 
 /* Cuts one large copy after another: what would begin another one's pieces ends those of the
  * one before. */
-static bool cut_all(struct rework_draft *draft, const struct rework_draft *old)
+static void cut_all(struct rework_draft *draft, const struct rework_draft *old)
 {
     struct cut cut = {0};
     for (size_t i = 0; i < old->count; i++) {
         const struct rework_item *item = &old->items[i];
         bool cutting = cut.piece < cut.pieces;
         uint32_t pieces = pieces_of(old, i);
-        if (cutting && (pieces > 1 || ends_copy(old, item, cut.from.op.stream)) &&
-            !add_pieces(draft, &cut))
-            return false;
+        if (cutting && (pieces > 1 || ends_copy(old, item, cut.from.op.stream)))
+            add_pieces(draft, &cut);
         if (pieces > 1)
             cut = (struct cut){.from = *item, .pieces = pieces};
-        else if (!rework_draft_add(draft, item))
-            return false;
+        else
+            rework_draft_add(draft, item);
         bool small = cut.piece < cut.pieces && is_small(&item->op, &cut.from.op);
-        if ((pieces > 1 || small) && !add_piece(draft, &cut))
-            return false;
+        if (pieces > 1 || small)
+            add_piece(draft, &cut);
     }
-    return add_pieces(draft, &cut);
+    add_pieces(draft, &cut);
 }
 
-enum status rework_copies_cut(struct rework_draft *draft, struct error *error)
+void rework_copies_cut(struct rework_draft *draft)
 {
     const struct rework_draft old = *draft;
     draft->items = NULL;
     draft->count = draft->capacity = 0;
-    bool room = cut_all(draft, &old);
+    cut_all(draft, &old);
     free(old.items);
-    return room ? STATUS_OK : error_no_memory(error, "to try fixes");
 }
