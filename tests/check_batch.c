@@ -201,6 +201,26 @@ START_TEST(test_batch_on_an_h200)
 }
 END_TEST
 
+/* The few blocks of a scan wait less for a tile that the cache holds, but not where it holds
+ * eight of them, which one batch has brought. */
+START_TEST(test_batches_of_scans_leave_the_cache)
+{
+    struct error error = {0};
+    int64_t ns[2];
+    struct machine machine = test_machine_named("h200");
+    for (uint32_t i = 0; i < 2; i++) {
+        struct settings settings = batch_settings("scan-naive", 8, i == 0 ? 1 : 8);
+        settings.elements = 8 << 20; /* 8 MiB in and out for each tile */
+        settings.blocks = 1;
+        settings.streams = 1;
+        struct plan plan = test_built_on(&settings, &machine);
+        ck_assert_int_eq(simulator_time(&machine, 0, &plan, &ns[i], &error), STATUS_OK);
+        plan_free(&plan);
+    }
+    ck_assert_int_gt(ns[1], ns[0] + ns[0] / 10);
+}
+END_TEST
+
 START_TEST(test_batch_is_as_many_tiles_as_it_should)
 {
     static const struct {
@@ -556,6 +576,7 @@ Suite *batch_suite(void)
     tcase_add_test(times, test_time_of_a_batch);
     tcase_add_test(times, test_gaps_leave_the_link_to_the_other_way);
     tcase_add_test(times, test_batch_on_an_h200);
+    tcase_add_test(times, test_batches_of_scans_leave_the_cache);
     suite_add_tcase(suite, times);
     TCase *packing = tcase_create("packing");
     tcase_add_test(packing, test_packing_moves_every_byte);

@@ -453,23 +453,23 @@ START_TEST(test_threads_wake_once)
 }
 END_TEST
 
-/* The driver's thread, when it wakes for a callback, makes the next call longer, and that one
- * alone: by a third of what telling it takes. */
+/* The driver's thread, when it wakes for a callback, holds up a call that begins meanwhile, for
+ * half of what telling it takes; one that begins later is as it was. */
 START_TEST(test_callbacks_hold_a_call)
 {
     struct machine machine = test_machine();
     machine.issue_kernel_ns = 1000;
-    machine.callback_latency_ns = 300;
+    machine.callback_latency_ns = 2000;
     struct plan plan = test_plan(2, 0, 4, 50);
-    test_kernel(&plan, 0, 0, 0, 25, 8); /* 1000 to 1050; it is called back at 1350 */
+    test_kernel(&plan, 0, 0, 0, 25, 8); /* 1000 to 1050: then the thread is woken */
     sim_callback(&plan, 0, 0);
     for (uint32_t i = 1; i < 4; i++)
         test_kernel(&plan, 1, i, 0, 25, 8);
     struct timeline timeline = sim_run(&machine, &plan);
-    sim_assert_span(&timeline, 1, 1350, 1350);
+    sim_assert_span(&timeline, 1, 3050, 3050);
     sim_assert_span(&timeline, 2, 2000, 2050);
-    sim_assert_span(&timeline, 3, 3100, 3150);
-    sim_assert_span(&timeline, 4, 4100, 4150);
+    sim_assert_span(&timeline, 3, 3050, 3100); /* its call began at 2000, and went on at 2050 */
+    sim_assert_span(&timeline, 4, 4050, 4100);
     timeline_free(&timeline);
     plan_free(&plan);
 }

@@ -217,7 +217,7 @@ const struct machine_field machine_fields[] = {
 
     /* The spreads of H200s' figures from one host to another. */
     SPREAD(copies, COPIES, 0.03),
-    SPREAD(pageable, PAGEABLE, 0.3),
+    SPREAD(pageable, PAGEABLE, 0.15),
     SPREAD(managed, MANAGED, 0.2),
     SPREAD(mapped, MAPPED, 0.2),
     SPREAD(kernels, KERNELS, 0.06),

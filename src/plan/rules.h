@@ -343,20 +343,21 @@ static inline bool rule_calls_may_wait(const struct plan *plan)
  * an op's end to the callback behind it: 21 us after a sleep of 3 us, 34 after 26, 49 after
  * 206, 60 after 305, 76 after 1 ms, 190 after 3, 295 after 10; functions one behind another,
  * 0.8] A run begins with a thread that has slept for RULE_SLEEP_BEFORE_NS. [Fitted to 145 runs
- * with callbacks on four starts of an H200: bench/results/h200-2026-11-30-usual-1.csv.xz and
+ * with callbacks on five starts of an H200: bench/results/h200-2026-11-30-usual-1.csv.xz and
  * others of that day; between 2 and 10 ms it matters little] */
 enum { RULE_SLEEP_MOST_NS = 10000000, RULE_SLEEP_BEFORE_NS = 4000000 };
 double rule_sleep_part(int64_t slept_ns); /* of callback_wake_ns: 0 to 1 */
 int64_t rule_callback_told_ns(const struct machine *machine, int64_t slept_ns);
 
-/* Rule 9. Returns how much longer the next call of a process takes whose driver's thread wakes
- * for a callback: both use the same driver, which is assumed to lock the one out while it
- * serves the other. [Fitted to the same runs: 128 tiles in 8 to 32 streams, whose calls bound
- * them, took 4 to 8 us for each callback beside its own call; a half of that time fits nearly
- * as well] */
+/* Rule 9. Returns how long, from when the driver's thread is woken for a callback, the calls of
+ * the thread that issued it can't begin: both use the same driver, which is assumed to lock the
+ * one out while it serves the other. [Fitted to the same runs: 128 tiles in 8 to 32 streams,
+ * whose calls bound them, took 4 to 8 us for each callback beside its own call, and scans whose
+ * host waits for each tile no more than their calls; a third to two thirds fit nearly as well]
+ */
 static inline int64_t rule_callback_holds_ns(const struct machine *machine)
 {
-    return machine->callback_latency_ns / 3;
+    return machine->callback_latency_ns / 2;
 }
 
 /* Rule 6. Returns what the call of a launch takes beside rule_issue_ns(): it loads its kernel's

@@ -94,14 +94,14 @@ static double cached_part(const struct machine *machine, double held)
 
 struct kernel_cost rule_launch_cost(const struct machine *machine, const struct kernel *kernel,
                                     const struct kernel_params *params, uint64_t count,
-                                    uint32_t streams)
+                                    uint32_t held)
 {
     struct kernel_cost cost = machine_kernel_cost(machine, kernel, params, count);
     struct kernel_params once = *params;
     double bytes, flops;
     once.intensity = 1; /* what other repeats work on is the same */
     kernel_work(kernel, &once, count, &bytes, &flops);
-    const double cached = cached_part(machine, larger(1, streams) * bytes);
+    const double cached = cached_part(machine, larger(1, held) * bytes);
     const double copied = kernel->shape == KERNEL_SCAN ? CACHED_SCAN_WAIT : CACHED_WAIT;
     const double first = 1 - (1 - copied) * cached, other = 1 - (1 - WRITTEN_WAIT) * cached;
     const double launches = kernel_launches(kernel, params);

@@ -31,19 +31,19 @@ struct kernel_cost rule_memory_cost(const struct machine *machine, const struct 
 uint32_t rule_blocks_most(const struct machine *machine, const struct plan *plan,
                           const struct kernel *kernel, uint64_t count);
 
-/* Rule 3. Returns the cost of a launch on the device's memory in one of `streams` streams that
- * have such launches. Where the tiles of all of them are up to a quarter of the cache, the few
- * blocks of a small grid wait less: for what a copy has brought, of which a scan has little,
- * for its blocks wait for one another; and much less for what a launch has just written, as
- * where each repeat is one. From there to half of the cache that falls to nothing. [Measured on
- * H200s: eight kernels on 1 to 16 blocks took 0.55 to 0.66 of the time for each element of 4 to
- * 16 MiB that they took of 32 and more, scans 0.85; `reduce-shuffle` 0.55 of 16 MiB in one
- * stream, 0.92 of as many in each of 5; `wave-launches` with 3 and 6 repeats 0.34 of 12 MiB,
- * 0.43 of 20, and 0.8 to 1 of 12 in each of 7 streams: bench/results/h200-2026-11-30-rules.txt,
- * -usual-1.csv.xz] */
+/* Rule 3. Returns the cost of a launch on the device's memory, which meanwhile holds what
+ * `held` such launches work on: of a batch in each stream. Where that is up to a quarter of the
+ * cache, the few blocks of a small grid wait less: for what a copy has brought, of which a scan
+ * has little, for its blocks wait for one another; and much less for what a launch has just
+ * written, as where each repeat is one. From there to half of the cache that falls to nothing.
+ * [Measured on H200s: eight kernels on 1 to 16 blocks took 0.55 to 0.66 of the time for each
+ * element of 4 to 16 MiB that they took of 32 and more, scans 0.85; `reduce-shuffle` 0.55 of 16
+ * MiB in one stream, 0.92 of as many in each of 5; `wave-launches` with 3 and 6 repeats 0.34 of
+ * 12 MiB, 0.43 of 20, and 0.8 to 1 of 12 in each of 7 streams:
+ * bench/results/h200-2026-11-30-rules.txt, -usual-1.csv.xz] */
 struct kernel_cost rule_launch_cost(const struct machine *machine, const struct kernel *kernel,
                                     const struct kernel_params *params, uint64_t count,
-                                    uint32_t streams);
+                                    uint32_t held);
 
 /* Rule 3. Returns how many of `wanted` blocks can be placed now. [RTSS17 R1-R3: resources of
  * the SMs] */

@@ -170,8 +170,8 @@ static enum status make_call(struct simulation *sim, struct host_thread *thread)
         queue->calls++;
     const struct op_recorded *seen = plan_seen(sim->plan, op_at(sim, op));
     const bool known = seen != NULL && seen->call_ns > 0;
-    int64_t call_ns = known ? seen->call_ns : facts->issue_ns + thread->held_ns;
-    thread->held_ns = 0;
+    int64_t call_ns =
+        known ? seen->call_ns : facts->issue_ns + later(0, thread->held_until_ns - sim->now);
     call_ns += rule_load_ns(sim->machine, load_code(sim, op));
     if (sim->plan->issue == ISSUE_BATCH)
         call_ns += rule_issue_batch_ns(sim->machine, rule_copies(sim->plan, op_at(sim, op)));
@@ -182,7 +182,7 @@ static enum status make_call(struct simulation *sim, struct host_thread *thread)
 
 void host_hold(struct simulation *sim, uint32_t op)
 {
-    thread_of(sim, op)->held_ns += rule_callback_holds_ns(sim->machine);
+    thread_of(sim, op)->held_until_ns = sim->now + rule_callback_holds_ns(sim->machine);
 }
 
 enum status host_begin_call(struct simulation *sim, struct host_thread *thread)

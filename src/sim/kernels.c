@@ -83,6 +83,15 @@ static void set_link_work(const struct simulation *sim, const struct op *op,
     };
 }
 
+/* Returns of how many launches like `op` the device holds the bytes while it runs: of all that
+ * work on a batch, in each stream that has launches. */
+static uint32_t launches_held(const struct simulation *sim, const struct op *op)
+{
+    const uint32_t tiles = op_tiles(op);
+    const uint32_t in_batch = sim->plan->batch > tiles ? sim->plan->batch / tiles : 1;
+    return in_batch * sim->launching / sim->gpu_count;
+}
+
 /* Returns the work of a kernel's launch in a built plan. Tiles differ by an element at most, so
  * it is mostly known from the latest launch with an odd, or an even, number of them. */
 static const struct launch_work *kernel_work_of(struct simulation *sim, const struct op *op)
@@ -91,11 +100,10 @@ static const struct launch_work *kernel_work_of(struct simulation *sim, const st
     const struct kernel *kernel = sim->plan->chain[op->kernel.link];
     if (known->count != op->kernel.count || known->blocks != op->kernel.blocks) {
         const bool linked = plan_kernels_move_bytes(sim->plan);
-        known->cost = linked
-                          ? machine_kernel_cost(sim->machine, kernel, &sim->plan->params,
-                                                op->kernel.count)
-                          : rule_launch_cost(sim->machine, kernel, &sim->plan->params,
-                                             op->kernel.count, sim->launching / sim->gpu_count);
+        known->cost = linked ? machine_kernel_cost(sim->machine, kernel, &sim->plan->params,
+                                                   op->kernel.count)
+                             : rule_launch_cost(sim->machine, kernel, &sim->plan->params,
+                                                op->kernel.count, launches_held(sim, op));
         known->sweeps = rule_sweeps(op->kernel.count, kernel->sweep, op->kernel.blocks);
         known->count = op->kernel.count;
         known->blocks = op->kernel.blocks;

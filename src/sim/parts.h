@@ -169,8 +169,8 @@ enum status host_continue_calls(struct simulation *sim);
 /* Lets threads that wait for room in a queue look again. */
 enum status host_find_room(struct simulation *sim, struct hardware_queue *queue);
 
-/* Makes the next call longer of the thread that issued the callback `op`, which has returned.
- */
+/* Holds up calls that the thread which issued callback `op` begins soon: for it the driver's
+ * thread wakes now. */
 void host_hold(struct simulation *sim, uint32_t op);
 
 /* Takes note that a thread's call has issued its op, or done its own work; lets the thread go

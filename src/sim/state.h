@@ -112,7 +112,7 @@ struct host_thread {
     bool waited;     /* its own call, which it makes now, had to wait for the device */
     uint32_t next_blocked; /* another that waits for the same, or NONE */
     int64_t begin_ns;      /* when its present call began */
-    int64_t held_ns;       /* by callbacks: its next call takes that much longer */
+    int64_t held_until_ns; /* by a callback: a call that begins before that takes longer */
 };
 
 struct record_state {
