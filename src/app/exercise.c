@@ -54,6 +54,10 @@ enum status exercise_command(const struct options *options, struct error *error)
     struct exercise exercise;
     const bool checks = options->word_count == 3; /* check N FILE */
     const char *word = options->word_count > 0 ? options->words[checks ? 1 : 0] : NULL;
+    if (options->format == FORMAT_CSV || (!checks && options->format != FORMAT_TEXT))
+        return error_set(error, STATUS_USAGE,
+                         checks ? "exercise check: --format=csv: a grade is text or json"
+                                : "exercise: only `exercise check` has a --format");
     if (word == NULL && (options->answer || options->output != NULL))
         return error_set(error, STATUS_USAGE,
                          "exercise: which one? `pipeline exercise N --answer -o FILE.cu`");

@@ -74,6 +74,9 @@ for number in $these; do
     done
 done
 
+run 2 check 5 mine.cu --format=csv
+says err "a grade is text or json"
+
 # An order that is missing: the kernel does not wait for the copy out that reads its buffer.
 if [ "${PIPELINE_TESTS:-quick}" != quick ]; then
     sed '/cudaStreamWaitEvent(kernel_stream, left/d' "$texts/05-events.solution.cu" >bad.cu
