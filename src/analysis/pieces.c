@@ -27,6 +27,7 @@ struct way_back {
     struct path_piece *items; /* last first */
     uint32_t count;
     size_t room;
+    bool full; /* memory ran out for one of them */
     int64_t now;
     uint32_t span; /* SPAN_NONE: the host's turn */
     uint32_t call; /* the op whose call comes next; UINT32_MAX: none is left */
@@ -37,21 +38,21 @@ static const struct span *span_at(const struct way_back *way, uint32_t index)
     return &way->timeline->spans[index];
 }
 
-/* Takes the time from `start_ns` to now for a piece. Returns false when memory runs out. */
-static bool take(struct way_back *way, int64_t start_ns, struct path_piece piece)
+/* Takes the time from `start_ns` to now for a piece. */
+static void take(struct way_back *way, int64_t start_ns, struct path_piece piece)
 {
     if (start_ns < 0)
         start_ns = 0;
     if (start_ns >= way->now)
-        return true;
+        return;
     struct path_piece *item = ITEMS_ADD(way->items, way->count, way->room);
+    way->full |= item == NULL;
     if (item == NULL)
-        return false;
+        return;
     piece.start_ns = start_ns;
     piece.end_ns = way->now;
     *item = piece;
     way->now = start_ns;
-    return true;
 }
 
 /* --- the host's calls --- */
@@ -104,7 +105,7 @@ static enum link call_waited(const struct way_back *way, const struct op *op, in
 }
 
 /* Goes back over one call. */
-static bool step_call(struct way_back *way)
+static void step_call(struct way_back *way)
 {
     const struct op *op = &way->plan->ops[way->call];
     int64_t since_ns = way->timeline->issue_ns[way->call];
@@ -118,38 +119,39 @@ static bool step_call(struct way_back *way)
         since_ns < way->now ? call_waited(way, op, since_ns, &waited_for) : LINK_NONE;
     if (link == LINK_NONE) {
         way->call = way->call > 0 ? way->call - 1 : UINT32_MAX;
-        return take(way, since_ns, piece);
+        take(way, since_ns, piece);
+        return;
     }
     int64_t end_ns = span_at(way, waited_for)->end_ns;
     piece.link = link;
     piece.from = waited_for;
     uint32_t count = way->count;
-    bool taken = take(way, end_ns, piece);
-    if (taken && way->count == count && count > 0 &&
+    take(way, end_ns, piece);
+    if (way->count == count && count > 0 &&
         way->items[count - 1].link == LINK_ISSUE) { /* the call returned at once */
         way->items[count - 1].link = link;
         way->items[count - 1].from = waited_for;
     }
     way->span = waited_for;
-    return taken;
 }
 
-static bool step_host(struct way_back *way)
+static void step_host(struct way_back *way)
 {
+    const struct path_piece before_all = {.kind = PIECE_CALL,
+                                          .span = SPAN_NONE,
+                                          .op = UINT32_MAX,
+                                          .link = LINK_NONE,
+                                          .from = SPAN_NONE};
     if (way->timeline->issue_ns != NULL && way->call != UINT32_MAX)
-        return step_call(way);
-    struct path_piece piece = {.kind = PIECE_CALL,
-                               .span = SPAN_NONE,
-                               .op = UINT32_MAX,
-                               .link = LINK_NONE,
-                               .from = SPAN_NONE};
-    return take(way, 0, piece);
+        step_call(way);
+    else
+        take(way, 0, before_all);
 }
 
 /* --- ops --- */
 
 /* Goes back over an op's work, and over the time since it was let go. */
-static bool step_span(struct way_back *way)
+static void step_span(struct way_back *way)
 {
     uint32_t index = way->span;
     const struct span *span = span_at(way, index);
@@ -165,23 +167,11 @@ static bool step_span(struct way_back *way)
                                                  : LINK_NONE};
     if (by_span)
         piece.from = hold->span;
-    if (!take(way, span->start_ns, piece))
-        return false;
+    take(way, span->start_ns, piece);
     piece.kind = PIECE_START;
-    int64_t free_ns = by_host || by_span ? hold->free_ns : 0;
-    if (!take(way, free_ns, piece))
-        return false;
+    take(way, by_host || by_span ? hold->free_ns : 0, piece);
     way->span = by_span ? hold->span : SPAN_NONE;
     way->call = span->op < way->timeline->issue_count ? span->op : UINT32_MAX;
-    return true;
-}
-
-static bool way_back(struct way_back *way)
-{
-    bool stepped = true;
-    while (way->now > 0 && stepped)
-        stepped = way->span != SPAN_NONE ? step_span(way) : step_host(way);
-    return stepped;
 }
 
 /* --- setting out --- */
@@ -190,8 +180,6 @@ static void index_spans(struct way_back *way)
 {
     const struct timeline *timeline = way->timeline;
     const uint32_t ops = way->plan->op_count;
-    for (uint32_t i = 0; i < ops; i++)
-        way->span_of[i] = SPAN_NONE;
     for (uint32_t i = 0; i < timeline->span_count; i++) {
         const struct span *span = &timeline->spans[i];
         if (span->op < ops)
@@ -212,21 +200,21 @@ static void index_spans(struct way_back *way)
     }
 }
 
-static bool way_begin(struct way_back *way)
+static void way_begin(struct way_back *way)
 {
     size_t ops = way->plan->op_count + (size_t)1;
     size_t spans = way->timeline->span_count + (size_t)1;
     way->by_end = arena_zeros(&way->arena, spans, sizeof *way->by_end);
     way->last_ends = arena_zeros(&way->arena, ops, sizeof *way->last_ends);
-    way->span_of = arena_zeros(&way->arena, ops, sizeof *way->span_of);
-    if (way->arena.full)
-        return false;
+    way->span_of = arena_ones(&way->arena, ops, sizeof *way->span_of);
+    way->full = way->arena.full;
+    if (way->full)
+        return;
     index_spans(way);
     const struct critical *critical = way->critical;
     way->span = critical->path_count > 0 ? critical->path[critical->path_count - 1] : SPAN_NONE;
     way->call = UINT32_MAX;
     way->now = way->span != SPAN_NONE ? span_at(way, way->span)->end_ns : 0;
-    return true;
 }
 
 enum status pieces_find(const struct timeline *timeline, const struct critical *critical,
@@ -235,9 +223,11 @@ enum status pieces_find(const struct timeline *timeline, const struct critical *
 {
     struct way_back way = {.timeline = timeline, .critical = critical, .plan = plan};
     way.near_ns = timeline->timing == TIMING_VIRTUAL ? 0 : NEAR_NS;
-    bool done = way_begin(&way) && way_back(&way);
+    way_begin(&way);
+    while (way.now > 0 && !way.full)
+        (way.span != SPAN_NONE ? step_span : step_host)(&way);
     arena_free(&way.arena);
-    if (!done) {
+    if (way.full) {
         free(way.items);
         return error_no_memory(error, "to follow the path of %u spans", timeline->span_count);
     }
