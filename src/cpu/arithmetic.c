@@ -8,7 +8,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 enum { STEPS = 8192 };
 enum { SINGLE, DOUBLED, INTEGER, KINDS };
@@ -236,34 +235,12 @@ static void read_word(void)
     __tsan_read4(steps);
 }
 
-/* Of the time of such calls so much comes on top of the program's; the rest goes by beside it.
- * [Measured on an AMD EPYC: 0.6 to 1.03 in loops that fill, sum, hash and multiply] */
-static const double ADDED = 0.9;
-
-/* Returns how long a call takes, in ns: the least of some tries, since a busy computer makes
- * some longer. */
-static double call_ns(void (*call)(void))
-{
-    enum { TRIES = 8, CALLS = 2000 };
-    int64_t least_ns = INT64_MAX;
-    for (int i = 0; i < TRIES; i++) {
-        struct timespec from, to;
-        clock_gettime(CLOCK_MONOTONIC, &from);
-        for (int k = 0; k < CALLS; k++)
-            call();
-        clock_gettime(CLOCK_MONOTONIC, &to);
-        const int64_t ns = (to.tv_sec - from.tv_sec) * 1000000000 + to.tv_nsec - from.tv_nsec;
-        least_ns = ns < least_ns ? ns : least_ns;
-    }
-    return (double)least_ns / CALLS;
-}
-
 /* What was compiled to be watched calls this first of all. */
 void __tsan_init(void)
 {
     if (watch_source != NULL)
         return;
     watch_source = grid_source;
-    cpu_access_ns = ADDED * call_ns(read_word);
-    cpu_block_ns = ADDED * call_ns(__sanitizer_cov_trace_pc);
+    cpu_access_ns = cpu_added_ns(read_word);
+    cpu_block_ns = cpu_added_ns(__sanitizer_cov_trace_pc);
 }

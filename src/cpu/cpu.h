@@ -74,13 +74,16 @@ bool grid_run(const struct cpu_launch *launch, struct cpu_did *did);
 extern void (*cpu_host_touched)(uintptr_t address, uint64_t bytes, bool writes,
                                 const void *where);
 
-/* What has been watched of a host's thread: each access and basic block takes time that is not
- * the program's, `access_ns` and `block_ns`, and `more_ns` is other time of the kind. */
+/* What has been watched of a host's thread: each access, basic block and look at an access
+ * takes time that is not the program's, and `more_ns` is other time of the kind. */
 extern __thread struct cpu_watched {
-    uint64_t accesses, blocks;
+    uint64_t accesses, blocks, looks;
     int64_t more_ns;
 } cpu_watched;
-extern double cpu_access_ns, cpu_block_ns;
+extern double cpu_access_ns, cpu_block_ns, cpu_look_ns;
+
+/* Returns how long one of many calls makes the program's code take longer, in ns. */
+double cpu_added_ns(void (*call)(void));
 
 /* A call gives memory back at once, whatever may still use it. */
 void cpu_host_gives(uintptr_t address, uint64_t bytes);

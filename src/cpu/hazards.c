@@ -425,6 +425,13 @@ static void host_looks(const struct touch *touch, struct glance *glance)
                  now.open_count > 0 && doing->count < TOUCHES_MOST ? log_host : NULL);
 }
 
+/* Looks at what has just been looked at. */
+static struct touch known;
+static void look_again(void)
+{
+    on_host_touch(known.from, known.end - known.from, known.writes, known.code);
+}
+
 /* Touches of other threads are not looked at while a function runs, since the function may wait
  * for them and holds the lock. Nor is what a call does itself, such as to free a launch's
  * arguments: it is not yet known then what the call waits for. */
@@ -438,8 +445,10 @@ static void on_host_touch(uintptr_t address, uint64_t bytes, bool writes, const 
         if (++page > (address + bytes - 1) >> 12)
             return;
     struct glance *glance = where != NULL ? glance_at(where) : NULL;
-    if (glance != NULL && glance_knows(glance, &touch))
+    if (glance != NULL && glance_knows(glance, &touch)) {
+        cpu_watched.looks++;
         return;
+    }
     const int64_t since_ns = clock_processor_ns();
     while (!clock_try_lock()) {
         if (atomic_load(&function_runs))
@@ -451,6 +460,10 @@ static void on_host_touch(uintptr_t address, uint64_t bytes, bool writes, const 
     else
         host_looks(&touch, glance != NULL ? glance : glance_add(where));
     clock_unlock();
+    if (cpu_look_ns == 0 && where != NULL) {
+        known = touch;
+        cpu_look_ns = cpu_added_ns(look_again);
+    }
     clock_hide_ns(since_ns);
 }
 

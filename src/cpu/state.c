@@ -13,7 +13,7 @@
 void (*cpu_host_touched)(uintptr_t address, uint64_t bytes, bool writes, const void *where);
 void (*watch_source)(uintptr_t code, char *text, size_t size);
 __thread struct cpu_watched cpu_watched;
-double cpu_access_ns, cpu_block_ns;
+double cpu_access_ns, cpu_block_ns, cpu_look_ns;
 struct clock clock_now;
 _Thread_local struct clock_own clock_own;
 
@@ -61,9 +61,30 @@ int64_t clock_processor_ns(void)
     struct timespec now;
     clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
     const double watched_ns = (double)cpu_watched.accesses * cpu_access_ns +
-                              (double)cpu_watched.blocks * cpu_block_ns;
+                              (double)cpu_watched.blocks * cpu_block_ns +
+                              (double)cpu_watched.looks * cpu_look_ns;
     return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec - (int64_t)watched_ns -
            cpu_watched.more_ns;
+}
+
+/* Of the time of such calls so much comes on top of the program's; the rest goes by beside it.
+ * [Measured on an AMD EPYC: 0.6 to 1.03 in loops that fill, sum, hash and multiply] */
+static const double ADDED = 0.85;
+
+double cpu_added_ns(void (*call)(void))
+{
+    enum { TRIES = 8, CALLS = 2000 }; /* the least counts: a busy computer makes some longer */
+    int64_t least_ns = INT64_MAX;
+    for (int i = 0; i < TRIES; i++) {
+        struct timespec from, to;
+        clock_gettime(CLOCK_MONOTONIC, &from);
+        for (int k = 0; k < CALLS; k++)
+            call();
+        clock_gettime(CLOCK_MONOTONIC, &to);
+        const int64_t ns = (to.tv_sec - from.tv_sec) * 1000000000 + to.tv_nsec - from.tv_nsec;
+        least_ns = ns < least_ns ? ns : least_ns;
+    }
+    return ADDED * (double)least_ns / CALLS;
 }
 
 void clock_hide_ns(int64_t since_ns)

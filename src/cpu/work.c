@@ -160,8 +160,7 @@ static int64_t kernel_ns(const struct clock_op *op)
                             BARRIER_NS * did->barriers + TOGETHER_NS * did->together;
     const double least_ns[] = {
         rule_sweep_ns(machine, cost, 1.0 / in_use, in_use, DEALT_EVENLY),
-        cost.arithmetic_ns +
-            (fmax(memory_ns, waits_ns) + begin_ns) / waves, /* as all do first */
+        cost.arithmetic_ns + fmax(memory_ns, waits_ns) / waves, /* which all do first */
         begin_ns + waits_ns,
         begin_ns / waves + waves * waits_ns,
         waves * chain * CHAIN_CYCLES * cycle_ns,
