@@ -189,28 +189,12 @@ static void put_columns(const struct threads *threads)
 
 /* --- what issued each op --- */
 
-COMPARE_BY(compare_lines, struct recorded_line, call);
-
-static int compare_texts(const void *a, const void *b)
-{
-    return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
 /* Returns the line of a call, one more than an index of the timeline's; 0: not known. */
-static int64_t line_of(const struct threads *threads, uint32_t call)
+static uint32_t line_of(const struct threads *threads, const struct recorded_call *call)
 {
-    const struct timeline *timeline = &threads->run->timeline;
-    const struct recorded_line key = {.call = call};
-    if (timeline->line_count == 0)
-        return 0;
-    const struct recorded_line *line =
-        bsearch(&key, threads->recording->lines, threads->recording->line_count, sizeof key,
-                compare_lines);
-    if (line == NULL)
-        return 0;
-    const char **found = bsearch(&line->text, timeline->lines, timeline->line_count,
-                                 sizeof *timeline->lines, compare_texts);
-    return found != NULL ? found - timeline->lines + 1 : 0;
+    const struct span issued = {.issue_ns = call->start_ns - threads->first_ns};
+    const struct host_call *found = timeline_call_of(&threads->run->timeline, &issued);
+    return found != NULL ? found->line : 0;
 }
 
 /* Writes the call, and of kernels and nodes of graphs what else is known of them. */
@@ -229,7 +213,7 @@ static void put_issue(const struct threads *threads, uint32_t number)
                                               .thread = call->thread,
                                               .start_ns = call->start_ns - threads->first_ns,
                                               .end_ns = call->end_ns - threads->first_ns,
-                                              .line = (uint32_t)line_of(threads, index)});
+                                              .line = line_of(threads, call)});
     } else {
         json_put_null(json);
     }
