@@ -4,6 +4,7 @@
 #include "app/commands.h"
 #include "plan/device.h"
 #include "run/backend.h"
+#include "writers/writer.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -196,7 +197,8 @@ static enum status try_orders(const struct attempt *attempt, const struct option
                          options->attempt.orders, first.race);
     if (status == STATUS_OK)
         record_say(options->quiet,
-                   "%" PRIu32 " other orders of the streams give the same result",
+                   alike ? "%" PRIu32 " other orders of the streams give the same result"
+                         : "in %" PRIu32 " other orders of the streams it ends as it did",
                    options->attempt.orders);
     return status;
 }
@@ -216,13 +218,15 @@ static const char *name_of(struct try_build *build)
 
 /* Reports on the recording as `pipeline view` would, and keeps it where that was asked for. */
 static enum status report(const struct options *options, const struct attempt *attempt,
-                          struct output_file *output, struct error *error)
+                          bool ended, struct output_file *output, struct error *error)
 {
     struct options viewed = *options;
     const char *words[] = {attempt->recording, NULL};
     struct stat about;
     if (stat(attempt->recording, &about) != 0 || about.st_size == 0) {
-        record_say(options->quiet, "%s used no CUDA: there is nothing to report",
+        record_say(options->quiet,
+                   ended ? "%s was ended before it could be reported on"
+                         : "%s used no CUDA: there is nothing to report",
                    attempt->name);
         return STATUS_OK;
     }
@@ -268,7 +272,7 @@ static enum status attempt_all(const struct options *options, struct try_build *
     if (status == STATUS_OK)
         status = run_plainly(attempt, options, end, error);
     if (status == STATUS_OK)
-        status = report(options, attempt, output, error);
+        status = report(options, attempt, end->how == CHILD_SIGNALLED, output, error);
     if (status == STATUS_OK && options->attempt.orders > 0)
         status = try_orders(attempt, options, error);
     return status;
@@ -285,7 +289,10 @@ enum status try_command(const struct options *options, struct record_end *end,
     if (getauxval(AT_SECURE) != 0)
         return error_set(error, STATUS_USAGE,
                          "try runs no program with rights that its caller lacks");
+    const struct timeline_writer *writer;
     enum status status = find_machine(options, &attempt, error);
+    for (int i = 0; i < options->timeline_count && status == STATUS_OK; i++)
+        status = timeline_writer_find(options->timelines[i], &writer, error);
     if (status == STATUS_OK)
         status = try_folder_begin(&folder, error);
     build.folder = folder.path;

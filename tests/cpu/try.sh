@@ -175,6 +175,28 @@ try 0 -q clock.cu
 says out "1 1"
 [ -s err ] && fail "a race is named"
 
+# What a program prints is compared only where it prints the same each time. A picture of no known
+# form is refused before the program runs.
+cat >where.cu <<'END'
+#include <cstdio>
+#include <cuda_runtime.h>
+#include <ctime>
+int main()
+{
+    char *there;
+    timespec now;
+    cudaMalloc(&there, 64);
+    cudaMemset(there, 0, 64);
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    std::printf("%ld.%09ld\n", (long)now.tv_sec, now.tv_nsec);
+}
+END
+try 0 --orders=2 where.cu
+says err "is not compared"
+says err "in 2 other orders of the streams it ends as it did"
+try 2 where.cu --timeline=x.bmp
+[ -s out ] && fail "the program ran"
+
 # A host that waits for an event before it fills a buffer again, with launches and functions behind that.
 cat >refill.cu <<'END'
 #include <cstdio>
