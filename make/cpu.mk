@@ -13,11 +13,13 @@ $(OBJ)/src/cpu/%.o: src/cpu/%.cpp
 	$(call compile,$(CXX) -std=c++17 -D_GNU_SOURCE -Isrc -I. $(filter-out -Wstrict-prototypes -Wmissing-prototypes -Wshadow,$(WARNINGS)) \
 		$(CFLAGS) $(HARDEN) -ffp-contract=off -pthread)
 
-# What a program may call stays visible; of its own it may have a plan_build() as we do.
-CPU_NAMES := pipeline_* cuda* cublas* nvtx* __tsan_* __sanitizer_* __assert_fail __wrap_* clock threadIdx blockIdx blockDim gridDim warpSize _Z*
+# What a program may call stays visible; of its own it may have a plan_build() as we do. So may it have a
+# type `thread`, and templates of it, which are not to stand for ours: ours are in no group any more, of
+# which the linker would keep one.
+CPU_NAMES := pipeline_* cuda* cublas* nvtx* __tsan_* __sanitizer_* __assert_fail __wrap_* clock threadIdx blockIdx blockDim gridDim warpSize
 CPU_OWN := free _ZdlPv _ZdlPvm
 $(OBJ)/cpu/cuda.o: $(CPU_OBJECTS) make/cpu.mk
-	$(call write,$(LD) -r -o $(NEW) $(CPU_OBJECTS) && \
+	$(call write,$(LD) -r --force-group-allocation -o $(NEW) $(CPU_OBJECTS) && \
 		$(OBJCOPY) --wildcard $(CPU_NAMES:%=--keep-global-symbol='%') $(NEW) && \
 		$(OBJCOPY) $(foreach f,$(CPU_OWN),--redefine-sym $(f)=__real_$(f)) $(NEW))
 $(O)/libpipeline-cpu.a: $(OBJ)/cpu/cuda.o

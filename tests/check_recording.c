@@ -143,14 +143,26 @@ START_TEST(staged_copies_are_one)
         "[\"op\",4,\"d2h\",1,14,1500,1600,64,\"device\",\"device\",0]\n"
         "[\"call\",5,\"cudaMemcpyPeerAsync\",1,2000,2400,0]\n"
         "[\"op\",5,\"d2h\",1,14,2900,3000,64,\"device\",\"device\",0]\n"
-        "[\"op\",5,\"h2d\",2,9,3000,3100,64,\"device\",\"device\",0]\n";
+        "[\"op\",5,\"h2d\",2,9,3000,3100,64,\"device\",\"device\",0]\n"
+        "[\"call\",6,\"cudaLaunchHostFunc\",1,2500,2510,0]\n[\"function\",6,1,14,3200,4000]\n"
+        "[\"call\",7,\"cudaMemcpyPeerAsync\",1,2600,2700,0]\n"
+        "[\"op\",7,\"d2h\",1,14,4900,5000,64,\"device\",\"device\",0]\n"
+        "[\"op\",7,\"h2d\",2,9,5000,5100,64,\"device\",\"device\",0]\n"
+        "[\"call\",8,\"cudaGraphLaunch\",1,6000,6100,0]\n"
+        "[\"op\",8,\"d2h\",1,14,6200,6300,64,\"device\",\"device\",5]\n"
+        "[\"op\",8,\"h2d\",2,9,6300,6400,64,\"device\",\"device\",5]\n"
+        "[\"op\",8,\"d2h\",1,14,6500,6600,64,\"device\",\"device\",6]\n"
+        "[\"op\",8,\"h2d\",2,9,6600,6700,64,\"device\",\"device\",6]\n";
     struct recording r = read_right(text);
-    ck_assert_uint_eq(r.op_count, 3);
+    ck_assert_uint_eq(r.op_count, 8);
     const struct recorded_op *first = &r.ops[r.calls[3].first_op],
                              *second = &r.ops[r.calls[4].first_op];
     ck_assert(r.calls[3].op_count == 1 && r.calls[4].op_count == 1);
     ck_assert(first->kind == OP_PEER && first->start_ns == 700 && first->end_ns == 1700);
     ck_assert(second->kind == OP_PEER && second->start_ns == 2000 && second->end_ns == 3100);
+    const struct recorded_op *third = &r.ops[r.calls[6].first_op];
+    ck_assert(third->kind == OP_PEER && third->start_ns == 4000); /* behind a function */
+    ck_assert(r.calls[7].op_count == 4); /* which of them belong together is not known */
     recording_free(&r);
 }
 END_TEST

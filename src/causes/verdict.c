@@ -40,7 +40,7 @@ enum status verdicts_find(const struct verdict_case *facts, struct verdicts *ver
     judge->facts = facts;
     judge->timeline = facts->timeline;
     judge->foreign = !ours;
-    struct verdicts result;
+    struct verdicts result = {0};
     (ours ? run_charge : foreign_charge)(judge, &result);
     if (judge->why.status == STATUS_OK)
         name_causes(judge, &result);

@@ -7,24 +7,25 @@
 #include <malloc.h>
 
 /* Nobody may use a block from now on, which is as if all of it were written. */
-static void gives_back(void *memory, const void *code)
+static void gives_back(void *memory, uint64_t bytes, const void *code)
 {
-    if (memory != NULL && watch_lane == NULL && cpu_host_touched != NULL)
-        cpu_host_touched((uintptr_t)memory, malloc_usable_size(memory), true, code);
+    if (memory != NULL && bytes > 0 && watch_lane == NULL && cpu_host_touched != NULL)
+        cpu_host_touched((uintptr_t)memory, bytes, true, code);
 }
 
 /* One such function: free(), and C++'s operators, by the names that compilers give them: delete
- * and delete[], of objects whose size is told and of others. */
-#define FREES(name, PARAMETERS, ARGUMENTS)                                                     \
+ * and delete[], of objects whose size is told and of others. Of these the first byte has to do:
+ * a program may have operators of its own, whose memory malloc() does not know. */
+#define FREES(name, PARAMETERS, ARGUMENTS, size)                                               \
     void __real_##name PARAMETERS;                                                             \
     void __wrap_##name PARAMETERS;                                                             \
     void __wrap_##name PARAMETERS                                                              \
     {                                                                                          \
-        gives_back(memory, __builtin_return_address(0));                                       \
+        gives_back(memory, size, __builtin_return_address(0));                                 \
         __real_##name ARGUMENTS;                                                               \
     }
-FREES(free, (void *memory), (memory))
-FREES(_ZdlPv, (void *memory), (memory))
-FREES(_ZdaPv, (void *memory), (memory))
-FREES(_ZdlPvm, (void *memory, size_t bytes), (memory, bytes))
-FREES(_ZdaPvm, (void *memory, size_t bytes), (memory, bytes))
+FREES(free, (void *memory), (memory), malloc_usable_size(memory))
+FREES(_ZdlPv, (void *memory), (memory), 1)
+FREES(_ZdaPv, (void *memory), (memory), 1)
+FREES(_ZdlPvm, (void *memory, size_t bytes), (memory, bytes), bytes)
+FREES(_ZdaPvm, (void *memory, size_t bytes), (memory, bytes), bytes)

@@ -351,6 +351,13 @@ struct clock_doing *hazard_op(const struct cpu_op *op, uint32_t stream,
     return opens ? doing : NULL;
 }
 
+/* What the host does from now on comes after an op that has run. */
+static void host_comes_after(const struct clock_doing *doing)
+{
+    join(host_past(), &doing->past);
+    join_place(host_past(), doing->lane, doing->place);
+}
+
 void hazard_begin(struct clock_doing *doing)
 {
     glances_end();
@@ -374,7 +381,7 @@ void hazard_end(struct clock_doing *doing, const struct cpu_did *did)
     now.open_count--;
     /* A function may tell any thread of the host's that it has run. */
     if (doing->is_function)
-        join(host_past(), &doing->past);
+        host_comes_after(doing);
     else
         check_all(doing);
     drop_old();
@@ -400,8 +407,7 @@ static void host_polls(const struct touch *touch)
         const struct clock_doing *other = now.kept[i];
         if (other->is_host || other->open || find(other, touch) == NULL)
             continue;
-        join(host_past(), &other->past);
-        join_place(host_past(), other->lane, other->place);
+        host_comes_after(other);
     }
 }
 

@@ -198,10 +198,12 @@ static void check_sets(struct rework_draft *draft)
 {
     const struct plan_recorded *recorded = draft->base->plan->recorded;
     size_t buffers = (size_t)recorded->buffer_count * draft->set_count;
-    bool *used = calloc(buffers + 1, sizeof *used);
-    if (!rework_draft_room(draft, used != NULL))
-        return;
     double bytes = 0;
+    bool *used = calloc(buffers + 1, sizeof *used);
+    if (used == NULL) {
+        (void)rework_draft_room(draft, false);
+        return;
+    }
     for (size_t i = 0; i < draft->access_count; i++)
         used[draft->accesses[i].range.buffer] = true;
     for (size_t i = 0; i < buffers; i++) {

@@ -10,6 +10,10 @@
 
 #include <stdlib.h>
 
+/* A call with several copies out, such as a graph's: which copy in belongs to which is not
+ * known. */
+#define SEVERAL (RECORDING_NONE - 1)
+
 void draft_join_staged(struct draft *draft)
 {
     struct draft_op *ops = draft->ops.items;
@@ -20,14 +24,15 @@ void draft_join_staged(struct draft *draft)
         return;
     }
     for (size_t i = 0; i < draft->ops.count; i++) {
-        if (ops[i].op.staged && ops[i].op.kind == OP_D2H && ops[i].op.call != RECORDING_NONE)
-            outs[ops[i].op.call] = (uint32_t)i;
+        const struct recorded_op *op = &ops[i].op;
+        if (op->staged && op->kind == OP_D2H && op->call != RECORDING_NONE)
+            outs[op->call] = outs[op->call] == RECORDING_NONE ? (uint32_t)i : SEVERAL;
     }
     for (size_t i = 0; i < draft->ops.count; i++) {
         struct recorded_op *op = &ops[i].op;
         const bool in = op->staged && op->kind == OP_H2D && op->call != RECORDING_NONE;
         struct recorded_op *out =
-            in && outs[op->call] != RECORDING_NONE ? &ops[outs[op->call]].op : NULL;
+            in && outs[op->call] < SEVERAL ? &ops[outs[op->call]].op : NULL;
         if (out == NULL || out->kind == OP_PEER)
             continue;
         out->kind = OP_PEER;
@@ -58,6 +63,22 @@ static int64_t *recorded_at(struct draft *draft, struct ends *ends, uint64_t eve
                                          : pile_add(draft, &ends->recorded, sizeof(int64_t));
 }
 
+/* Returns when a stream was free: a blocking one waits for the default stream, that for all
+ * blocking ones of its device. */
+static int64_t free_at(const struct recording *recording, const struct ends *ends, uint32_t of)
+{
+    const struct recorded_stream *streams = recording->streams, *self = &streams[of];
+    int64_t free_ns = ends->streams[of];
+    for (size_t i = 0; i < recording->stream_count; i++) {
+        const bool meet =
+            streams[i].device == self->device &&
+            ((streams[i].kind == STREAM_LEGACY && self->kind == STREAM_BLOCKING) ||
+             (streams[i].kind == STREAM_BLOCKING && self->kind == STREAM_LEGACY));
+        free_ns = meet ? later(free_ns, ends->streams[i]) : free_ns;
+    }
+    return free_ns;
+}
+
 /* Follows one call: what it waits for, and its ops, of which a staged one begins when its
  * stream was free and the call was made. */
 static void follow(struct draft *draft, struct ends *ends, const struct recorded_call *call)
@@ -72,10 +93,15 @@ static void follow(struct draft *draft, struct ends *ends, const struct recorded
         else
             *stream = later(*stream, *event);
     }
+    if (call->effect == EFFECT_FUNCTION && call->known && call->stream != RECORDING_NONE)
+        ends->streams[call->stream] =
+            later(ends->streams[call->stream], call->function->end_ns);
     for (uint32_t i = call->first_op; i < call->first_op + call->op_count; i++) {
         int64_t *stream = &ends->streams[ops[i].stream];
         if (ops[i].staged && ops[i].kind == OP_PEER)
-            ops[i].start_ns = earlier(ops[i].start_ns, later(*stream, call->start_ns));
+            ops[i].start_ns =
+                earlier(ops[i].start_ns,
+                        later(free_at(draft->recording, ends, ops[i].stream), call->start_ns));
         *stream = later(*stream, ops[i].end_ns);
     }
 }

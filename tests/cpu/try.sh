@@ -197,6 +197,68 @@ says err "in 2 other orders of the streams it ends as it did"
 try 2 where.cu --timeline=x.bmp
 [ -s out ] && fail "the program ran"
 
+# A program may have types and functions that are called as the runtime's are, operators of its own, and
+# host functions that hand memory back.
+cat >own.cu <<'END'
+#include <cstdio>
+#include <cstdlib>
+#include <cuda_runtime.h>
+#include <thread>
+#include <vector>
+void *operator new(size_t bytes)
+{
+    size_t *block = (size_t *)malloc(bytes + 16);
+    block[0] = bytes;
+    block[1] = 0xfeedfacecafebeef;
+    return block + 2;
+}
+void operator delete(void *memory) noexcept
+{
+    if (memory != nullptr)
+        free((size_t *)memory - 2);
+}
+struct thread {
+    double value = 1;
+};
+struct big {
+    char bytes[4096];
+};
+__global__ void fill(int *x)
+{
+    __syncthreads();
+    x[blockIdx.x] = 1;
+}
+static void nothing(int) {}
+static void done(void *job) { delete (std::vector<char> *)job; }
+int main(int count, char **)
+{
+    int *there;
+    cudaStream_t streams[2];
+    cudaMalloc(&there, 4096);
+    cudaStreamCreate(&streams[0]);
+    cudaStreamCreate(&streams[1]);
+    std::thread(nothing, 1).join();
+    for (int i = 0; i < 8; i++) {
+        auto *job = new std::vector<char>(3000);
+        cudaMemcpyAsync(there, job->data(), 3000, cudaMemcpyHostToDevice, streams[0]);
+        cudaLaunchHostFunc(streams[0], done, job);
+        cudaStreamSynchronize(streams[0]);
+    }
+    fill<<<1000, 256, 0, streams[1]>>>(there);
+    big *block = new big;
+    std::vector<thread> mine;
+    for (int i = 1; i < 5; i++)
+        mine.resize(10 * i * count);
+    const bool good = cudaDeviceSynchronize() == cudaSuccess;
+    delete block;
+    std::printf("%zu %g\n", mine.size(), mine.back().value);
+    return !good;
+}
+END
+tried 0 timeout 120 "$build/pipeline" try -q own.cu
+says out "40 1"
+[ -s err ] && fail "a race is named"
+
 # A host that waits for an event before it fills a buffer again, with launches and functions behind that.
 cat >refill.cu <<'END'
 #include <cstdio>
