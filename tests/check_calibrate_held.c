@@ -159,9 +159,18 @@ static void slow_cpu(struct machine *machine, double memory, double arithmetic)
     scale->cpu_flops_per_s *= arithmetic;
 }
 
+/* Returns how many elements a tile has that the CPU computes; 0: there is none. */
+static uint64_t cpu_elements(const struct plan *plan)
+{
+    for (uint32_t i = 0; i < plan->op_count; i++)
+        if (plan->ops[i].kind == OP_CPU)
+            return plan->ops[i].cpu.count;
+    return 0;
+}
+
 static void cpu_tiles_of_2m(struct machine *machine, const struct plan *plan)
 {
-    if (plan->cpu_tiles == 8 && plan->params.intensity == 1)
+    if (plan->cpu_tiles == 8 && cpu_elements(plan) == 2 << 20 && plan->params.intensity == 1)
         slow_cpu(machine, 0.5, 1);
 }
 

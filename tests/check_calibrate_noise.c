@@ -91,19 +91,24 @@ static bool hides_memory(const struct machine *machine, const struct kernel *ker
 }
 
 /* A kernel's figures together decide what launches take: light and heavy ones, on a full grid
- * and on a quarter of it. */
+ * and on a quarter of it. Where just that quarter takes all of the memory, noise of the one
+ * launch that is measured there only ever makes it look longer. */
 static void assert_launches(const struct machine *machine, const struct machine *found,
                             const struct kernel *kernel, const char *noise, int seed)
 {
     static const uint32_t intensities[] = {1, 5, 50, 2000};
+    enum { QUARTERS = 4 };
     uint32_t resident = machine_resident_blocks(machine);
+    const struct machine_kernel *figures = machine_kernel_find(machine, kernel->name);
+    const bool at_edge = figures != NULL && fabs(QUARTERS * figures->memory_fill - 1) < 0.05;
+    const double few_part = at_edge ? 0.04 : 0.02;
     uint64_t count = (uint64_t)resident * KERNEL_THREADS * kernel->sweep * 3;
     for (int i = 0; i < (kernel->repeats ? 8 : 2); i++) {
         const struct kernel_params params = {.intensity = intensities[i / 2]};
         const uint32_t blocks = i % 2 == 0 ? resident : (resident + 3) / 4;
         double own = rule_launch_alone_ns(machine, kernel, &params, count, blocks);
         double got = rule_launch_alone_ns(found, kernel, &params, count, blocks);
-        ck_assert_msg(fabs(got - own) <= (i % 2 == 0 ? 0.01 : 0.02) * own + 100,
+        ck_assert_msg(fabs(got - own) <= (i % 2 == 0 ? 0.01 : few_part) * own + 100,
                       "%s, seed %d: %s at intensity %u on %u blocks takes %.0f ns, and %.0f as "
                       "found",
                       noise, seed, kernel->name, params.intensity, blocks, own, got);
