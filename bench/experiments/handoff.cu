@@ -9,8 +9,8 @@
 enum hand { NOTHING, PUSH, PULL, STORE, LOAD };
 enum { SLOTS = 4 };
 
-/* What is added, and what shares a stream: copies from and to the host with those of other
- * slots, kernels likewise. */
+/* A variant adds ops, and has them share streams: copies from and to the host with those of
+ * other slots, kernels likewise. */
 static const struct variant {
     const char *name;
     bool events, kernels, reads_only, one_copies, one_kernels;

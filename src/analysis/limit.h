@@ -32,7 +32,7 @@ enum limit_cause {
     LIMIT_PEER
 };
 
-/* What sets how long copies take. */
+/* These rates bind the copies, of all that the machine file has. */
 struct limit_by {
     const char *figure;            /* of the machine file: "h2d_bytes_per_s" */
     double in_ns, out_ns, peer_ns; /* that a byte takes in, out and to another device; 0: those

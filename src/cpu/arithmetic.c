@@ -235,7 +235,8 @@ static void read_word(void)
     __tsan_read4(steps);
 }
 
-/* What was compiled to be watched calls this first of all. */
+/* Code that is compiled to be watched calls this before all else, so that it is known what
+ * watching costs before any of it counts. */
 void __tsan_init(void)
 {
     if (watch_source != NULL)

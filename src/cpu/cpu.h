@@ -74,7 +74,7 @@ bool grid_run(const struct cpu_launch *launch, struct cpu_did *did);
 extern void (*cpu_host_touched)(uintptr_t address, uint64_t bytes, bool writes,
                                 const void *where);
 
-/* What has been watched of a host's thread: each access, basic block and look at an access
+/* A host's thread has been watched so often: each access, basic block and look at an access
  * takes time that is not the program's, and `more_ns` is other time of the kind. */
 extern __thread struct cpu_watched {
     uint64_t accesses, blocks, looks;

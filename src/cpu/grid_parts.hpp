@@ -25,7 +25,7 @@ struct thread {
     unsigned mask, pauses;
     uint64_t cycles; /* that its clock shows */
     struct watch_lane lane;
-    /* What a thread that waits for others uses. */
+    /* A thread that waits for others says here where it does, and what it brings. */
     const char *file, *operation;
     int line;
     uint64_t mine, *lanes;

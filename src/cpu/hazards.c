@@ -47,29 +47,6 @@ static unsigned char pages[1 << 16]; /* by address: the host may touch what an o
 
 /* --- clocks --- */
 
-static void grow(struct past *past, uint32_t count)
-{
-    if (past->count >= count)
-        return;
-    past->places = clock_room(past->places, count * sizeof *past->places);
-    memset(past->places + past->count, 0, (count - past->count) * sizeof *past->places);
-    past->count = count;
-}
-
-static void join(struct past *past, const struct past *other)
-{
-    grow(past, other->count);
-    for (uint32_t i = 0; i < other->count; i++)
-        if (other->places[i] > past->places[i])
-            past->places[i] = other->places[i];
-}
-
-static void join_place(struct past *past, uint32_t lane, uint32_t place)
-{
-    grow(past, lane + 1);
-    past->places[lane] = place > past->places[lane] ? place : past->places[lane];
-}
-
 static struct lane *lane_at(uint32_t lane)
 {
     while (now.lane_count <= lane)
@@ -81,8 +58,8 @@ static struct lane *lane_at(uint32_t lane)
 static void join_lane(struct past *past, uint32_t other)
 {
     const struct lane *lane = lane_at(other);
-    join(past, &lane->now);
-    join_place(past, other, lane->own);
+    past_join(past, &lane->now);
+    past_join_place(past, other, lane->own);
 }
 
 static struct past *host_past(void)
@@ -96,51 +73,17 @@ static struct past *enter(uint32_t stream)
     const struct clock_stream *streams = clock_now.streams, *self = &streams[stream];
     (void)lane_at((uint32_t)clock_now.stream_count);
     struct past *past = &lane_at(stream + 1)->now;
-    join(past, host_past());
-    join_place(past, 0, now.calls - 1);
+    past_join(past, host_past());
+    past_join_place(past, 0, now.calls - 1);
     for (uint32_t i = 0; i < clock_now.stream_count && self->kind != CPU_NONBLOCKING; i++)
         if (streams[i].device == self->device && streams[i].kind != CPU_NONBLOCKING &&
             (streams[i].kind == CPU_LEGACY) != (self->kind == CPU_LEGACY))
             join_lane(past, i + 1);
-    join_place(past, stream + 1, lane_at(stream + 1)->own);
+    past_join_place(past, stream + 1, lane_at(stream + 1)->own);
     return past;
 }
 
-static bool covers(const struct past *past, const struct clock_doing *doing)
-{
-    return doing->lane < past->count && past->places[doing->lane] >= doing->place;
-}
-
 /* --- touches --- */
-
-/* Returns a touch of `doing` that races with another one; NULL: none does. */
-static const struct touch *find(const struct clock_doing *doing, const struct touch *touch)
-{
-    size_t low = 0, high = doing->count;
-    while (!doing->is_host && !doing->is_function && low < high) {
-        const size_t middle = low + (high - low) / 2;
-        if (doing->touches[middle].end <= touch->from)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    for (; low < doing->count; low++) {
-        const struct touch *other = &doing->touches[low];
-        if (other->from >= touch->end && !doing->is_host && !doing->is_function)
-            return NULL;
-        if (other->from < touch->end && touch->from < other->end &&
-            (other->writes || touch->writes) && !(other->atomic && touch->atomic))
-            return other;
-    }
-    return NULL;
-}
-
-/* The host's own threads have other ways to wait for each other. */
-static bool may_race(const struct clock_doing *one, const struct clock_doing *other)
-{
-    return one != other &&
-           !((one->is_host || one->is_function) && (other->is_host || other->is_function));
-}
 
 /* Tells of what races with a touch, and narrows the memory around it, of which *nearby is a
  * touch, to where nothing does. */
@@ -150,11 +93,12 @@ static void check_touch(const struct clock_doing *doing, const struct past *past
     for (size_t i = 0; i < now.kept_count; i++) {
         const struct clock_doing *other = now.kept[i];
         const struct touch *found;
-        if (!may_race(doing, other) || covers(past, other) || covers(&other->past, doing))
+        if (!touch_may_race(doing, other) || past_covers(past, other) ||
+            past_covers(&other->past, doing))
             continue;
-        if ((found = find(other, nearby)) != NULL && found->end <= touch->from) {
+        if ((found = touch_find(other, nearby)) != NULL && found->end <= touch->from) {
             nearby->from = touch->from;
-            found = find(other, nearby);
+            found = touch_find(other, nearby);
         }
         if (found != NULL && found->from >= touch->end) {
             nearby->end = found->from;
@@ -249,7 +193,8 @@ static void drop_old(void)
     size_t count = 0;
     for (size_t i = 0; i < now.kept_count; i++) {
         struct clock_doing *doing = now.kept[i];
-        const bool over = now.open_count == 0 && (doing->is_host || covers(host_past(), doing));
+        const bool over =
+            now.open_count == 0 && (doing->is_host || past_covers(host_past(), doing));
         const bool much = now.kept_count > KEPT_MOST && i < KEPT_MOST / 2;
         if (doing->open || (!over && !much))
             now.kept[count++] = doing;
@@ -267,7 +212,7 @@ static struct clock_doing *keep(uint32_t lane, uint32_t place, const struct past
 {
     const struct clock_doing begun = {.lane = lane, .place = place};
     struct clock_doing *doing = clock_copy(&begun, sizeof begun);
-    join(&doing->past, past);
+    past_join(&doing->past, past);
     return *CLOCK_ADD(now.kept, now.kept_count, now.kept_capacity) = doing;
 }
 
@@ -286,13 +231,13 @@ void hazard_record(uint32_t stream, uint32_t event)
     while (now.event_count <= event)
         *CLOCK_ADD(now.events, now.event_count, now.event_capacity) = (struct past){NULL, 0};
     memset(now.events[event].places, 0, now.events[event].count * sizeof(uint32_t));
-    join(&now.events[event], enter(stream));
+    past_join(&now.events[event], enter(stream));
 }
 
 void hazard_wait(uint32_t stream, uint32_t event)
 {
     if (event < now.event_count)
-        join(enter(stream), &now.events[event]);
+        past_join(enter(stream), &now.events[event]);
 }
 
 void hazard_host_waits(enum cpu_op_kind kind, uint32_t subject)
@@ -301,9 +246,9 @@ void hazard_host_waits(enum cpu_op_kind kind, uint32_t subject)
     (void)lane_at((uint32_t)clock_now.stream_count);
     glances_end();
     if (kind == CPU_SYNC_EVENT && subject < now.event_count)
-        join(host_past(), &now.events[subject]);
+        past_join(host_past(), &now.events[subject]);
     else if (kind == CPU_SYNC_STREAM && streams[subject].kind == CPU_LEGACY)
-        join(host_past(), enter(subject));
+        past_join(host_past(), enter(subject));
     else if (kind == CPU_SYNC_STREAM)
         join_lane(host_past(), subject + 1);
     for (uint32_t i = 0; kind == CPU_SYNC_DEVICE && i < clock_now.stream_count; i++)
@@ -351,11 +296,11 @@ struct clock_doing *hazard_op(const struct cpu_op *op, uint32_t stream,
     return opens ? doing : NULL;
 }
 
-/* What the host does from now on comes after an op that has run. */
+/* An op that has run comes before all that the host does from now on. */
 static void host_comes_after(const struct clock_doing *doing)
 {
-    join(host_past(), &doing->past);
-    join_place(host_past(), doing->lane, doing->place);
+    past_join(host_past(), &doing->past);
+    past_join_place(host_past(), doing->lane, doing->place);
 }
 
 void hazard_begin(struct clock_doing *doing)
@@ -405,7 +350,7 @@ static void host_polls(const struct touch *touch)
         hazard_waits();
     for (size_t i = 0; i < now.kept_count; i++) {
         const struct clock_doing *other = now.kept[i];
-        if (other->is_host || other->open || find(other, touch) == NULL)
+        if (other->is_host || other->open || touch_find(other, touch) == NULL)
             continue;
         host_comes_after(other);
     }

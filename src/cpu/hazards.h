@@ -26,9 +26,26 @@ struct clock_doing {
     int line;
 };
 
+/* --- past.c --- */
+
+/* Adds all that another past has, or `place` of the ops of a lane. */
+void past_join(struct past *past, const struct past *other);
+void past_join_place(struct past *past, uint32_t lane, uint32_t place);
+
+/* Returns true if an op has surely ended in a past. */
+bool past_covers(const struct past *past, const struct clock_doing *doing);
+
+/* Returns a touch of `doing` that races with another one; NULL: none does. */
+const struct touch *touch_find(const struct clock_doing *doing, const struct touch *touch);
+
+/* Returns true if the two may race at all: the host's own threads have other ways to wait for
+ * each other. */
+bool touch_may_race(const struct clock_doing *one, const struct clock_doing *other);
+
 /* --- glances.c --- */
 
-/* What one place in the host's code touches, one beside the other. */
+/* A glance covers touches of one place in the host's code that lie side by side: they need no
+ * look of their own. */
 struct glance {
     struct touch touch;
     uintptr_t from, end;                    /* nothing races with it there, */
