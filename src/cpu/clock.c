@@ -1,7 +1,6 @@
 /* clock.c - see parts.h. */
 #include "cpu/parts.h"
 
-#include "plan/rules.h"
 #include "run/backend.h"
 #include "sim/simulator.h"
 
