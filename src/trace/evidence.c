@@ -28,7 +28,9 @@ void trace_calls_take(struct timeline *timeline, const struct host_call *calls, 
     int64_t until_ns = timeline_time_ns(timeline);
     uint32_t kept = 0;
     struct host_call *inside = arena_zeros(&timeline->arena, count, sizeof *inside);
-    for (size_t i = 0; i < count && inside != NULL; i++) {
+    if (inside == NULL)
+        return;
+    for (size_t i = 0; i < count; i++) {
         struct host_call call = calls[i];
         call.start_ns -= first_ns;
         call.end_ns -= first_ns;
