@@ -1,7 +1,11 @@
 /* check_recorded_hazards.c - races of recorded plans, and what such a plan may not say. */
 #include "recorded_plan.h"
+#include "recording_cases.h"
+#include "test_folder.h"
+#include "trace/view.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -330,10 +334,67 @@ START_TEST(faults_are_named)
 }
 END_TEST
 
+/* Races that a recording tells are certain, each in the report of the devices that have a part
+ * in it: of the host's code, of a graph's node, of two devices. Of a call that is not there
+ * nothing is said. */
+START_TEST(races_are_told)
+{
+    static const struct {
+        int run;
+        uint32_t first, second;
+        const char *text;
+    } told[] = {
+        {0, 0, SPAN_NONE,
+         "step (halo.cu:5, stream 7, at 0.003 ms) and cudaMemcpyPeerAsync (halo.cu:6, on "
+         "NVIDIA H200 (1)) both touch 64 bytes of the device's memory at 0x1000, and nothing "
+         "orders them"},
+        {0, 3, SPAN_NONE,
+         "step (halo.cu:17, stream 13, at 0.011 ms) and the host's code, which writes "
+         "(main.cu:9) both touch 8 bytes of the host's memory at 0x4d, and nothing orders "
+         "them"},
+        {1, SPAN_NONE, 1,
+         "cuLaunchKernel (halo.cu:5, on NVIDIA H100 (0)) and peer (halo.cu:6, stream 7, at "
+         "0.007 ms) both touch 64 bytes of the device's memory at 0x1000, and nothing orders "
+         "them"},
+    };
+    char text[8192];
+    test_file_read(RECORDINGS "devices.jsonl", text, sizeof text);
+    FILE *out = fopen("told.jsonl", "w");
+    ck_assert_ptr_nonnull(out);
+    fputs(text, out);
+    fputs("[\"race\",4096,64,5,0,2,\"halo.cu:5\",7,0,1,\"/home/me/halo.cu:6\"]\n"
+          "[\"race\",77,8,9,2,1,null,null,0,2,\"/home/me/main.cu:9\"]\n"
+          "[\"race\",77,8,9,2,1,null,4711,0,2,null]\n",
+          out);
+    fclose(out);
+    const char *words[] = {"told.jsonl"};
+    const struct options options = {
+        .command = COMMAND_VIEW, .words = words, .word_count = 1, .quiet = true, .all = true};
+    struct view view;
+    struct error error = {0};
+    ck_assert_msg(view_read(&options, NULL, &view, &error) == STATUS_OK, "%s", error.text);
+    size_t seen[2] = {0, 0};
+    for (size_t i = 0; i < sizeof told / sizeof told[0]; i++) {
+        const struct run_report *run = &view.report.runs[told[i].run];
+        const size_t k = seen[told[i].run]++;
+        ck_assert_uint_lt(k, run->hazard_count);
+        ck_assert_str_eq(run->hazard_texts[k], told[i].text);
+        ck_assert_uint_eq(run->hazards[k].first, told[i].first);
+        ck_assert_uint_eq(run->hazards[k].second, told[i].second);
+        ck_assert_int_eq(run->verdicts.items[0].code, VERDICT_MISSING_WAIT);
+    }
+    for (int i = 0; i < 2; i++)
+        ck_assert_uint_eq(view.report.runs[i].hazard_count, seen[i]);
+    view_free(&view);
+}
+END_TEST
+
 TCase *recorded_hazards_case(void)
 {
     TCase *tc = tcase_create("hazards");
     tcase_set_timeout(tc, 120);
+    tcase_add_checked_fixture(tc, test_folder_enter, test_folder_leave);
+    tcase_add_test(tc, races_are_told);
     tcase_add_test(tc, recordings_race_where_their_plans_do);
     tcase_add_test(tc, the_host_waits_for_an_event);
     tcase_add_test(tc, the_host_waits_for_a_copy);

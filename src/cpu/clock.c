@@ -356,7 +356,7 @@ bool cpu_issue(const struct cpu_op *op)
     } else {
         if (op->kind == CPU_FUNCTION)
             want_look_after();
-        place = clock_append_work(call, op, clock_stream_number(op->stream));
+        place = clock_append_work(call, op, clock_stream_number(op->stream), 0);
         c->streams[op->stream].last = place;
     }
     if (asks)

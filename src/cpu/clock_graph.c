@@ -105,9 +105,8 @@ static void append_nodes(struct branches *branches, struct clock_call *call, uin
         const uint32_t number = clock_stream_number(branch_stream(stream, branches->branch[i]));
         wait_for_others(branches, call, i, number);
         if (!node->empty) {
-            const uint32_t place = clock_append_work(call, &node->op, number);
-            clock_now.ops[place].node = node->id;
-            clock_now.streams[stream].last = place;
+            clock_now.streams[stream].last =
+                clock_append_work(call, &node->op, number, node->id);
         }
         if (leads_elsewhere(branches, i))
             clock_append_record(call, number, branches->event[i] = clock_own_event());

@@ -228,7 +228,8 @@ static uint32_t append_copy(struct clock_call *call, const struct cpu_op *from, 
     return clock_append(call, op, seen, from);
 }
 
-uint32_t clock_append_work(struct clock_call *call, const struct cpu_op *from, uint32_t stream)
+uint32_t clock_append_work(struct clock_call *call, const struct cpu_op *from, uint32_t stream,
+                           uint64_t node)
 {
     struct op op = {.kind = OP_CALLBACK, .stream = stream};
     struct op_recorded seen = {.fill = 1, .waits = from->waits, .name = UINT32_MAX};
@@ -248,7 +249,8 @@ uint32_t clock_append_work(struct clock_call *call, const struct cpu_op *from, u
         place = clock_append(call, op, seen, from);
     }
     clock_now.ops[place].is_work = true;
-    clock_now.ops[place].doing = hazard_op(from, clock_stream_at(stream), call);
+    clock_now.ops[place].node = node;
+    clock_now.ops[place].doing = hazard_op(from, clock_stream_at(stream), call, node);
     return place;
 }
 

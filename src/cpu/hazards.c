@@ -216,6 +216,14 @@ static struct clock_doing *keep(uint32_t lane, uint32_t place, const struct past
     return *CLOCK_ADD(now.kept, now.kept_count, now.kept_capacity) = doing;
 }
 
+static void name_call(struct clock_doing *doing, const struct clock_call *call)
+{
+    doing->id = call->id;
+    doing->call = call->name;
+    doing->file = call->file;
+    doing->line = call->line;
+}
+
 /* --- for the clock --- */
 
 void hazard_call(void)
@@ -258,14 +266,13 @@ void hazard_host_waits(enum cpu_op_kind kind, uint32_t subject)
 }
 
 struct clock_doing *hazard_op(const struct cpu_op *op, uint32_t stream,
-                              const struct clock_call *call)
+                              const struct clock_call *call, uint64_t node)
 {
     const struct past *past = enter(stream);
     glances_end();
     struct clock_doing *doing = keep(stream + 1, ++lane_at(stream + 1)->own, past);
-    doing->call = call->name;
-    doing->file = call->file;
-    doing->line = call->line;
+    name_call(doing, call);
+    doing->node = node;
     doing->is_function = op->kind == CPU_FUNCTION;
     doing->open = op->kind == CPU_KERNEL || op->kind == CPU_FUNCTION;
     now.open_count += doing->open;
@@ -335,7 +342,7 @@ void hazard_end(struct clock_doing *doing, const struct cpu_did *did)
 void cpu_touched(uint32_t stream, uint64_t address, uint64_t bytes)
 {
     const struct cpu_op op = {.kind = CPU_SET, .stream = stream, .to = address, .bytes = bytes};
-    (void)hazard_op(&op, stream, &clock_now.calls[clock_own.call]);
+    (void)hazard_op(&op, stream, &clock_now.calls[clock_own.call], 0);
 }
 
 /* --- the host's code --- */
@@ -423,9 +430,7 @@ void cpu_host_gives(uintptr_t address, uint64_t bytes)
     const struct touch touch = {address, address + bytes, NULL, false, true, false};
     struct clock_doing *doing = keep(0, now.calls, host_past());
     doing->is_host = true;
-    doing->call = clock_now.calls[clock_own.call].name;
-    doing->file = clock_now.calls[clock_own.call].file;
-    doing->line = clock_now.calls[clock_own.call].line;
+    name_call(doing, &clock_now.calls[clock_own.call]);
     log_touch(doing, &touch);
     check_all(doing);
 }

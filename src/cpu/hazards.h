@@ -22,6 +22,7 @@ struct clock_doing {
     size_t count, capacity;
     bool open; /* it has yet to run, or is doing so */
     bool is_host, is_function;
+    uint64_t id, node; /* of the call, as recorded; 0: the host's code. Of a graph; 0: none */
     const char *call, *file, *kernel;
     int line;
 };
@@ -71,8 +72,8 @@ void glances_end(void);
 
 /* --- hazards_told.c --- */
 
-/* Tells of two touches that nothing orders, on standard error, unless a race between the same
- * places was told before. */
+/* Tells of two touches that nothing orders, on standard error and in the recording, unless a
+ * race between the same places was told before. */
 void hazard_tell(const struct clock_doing *before, const struct touch *first,
                  const struct clock_doing *after, const struct touch *second);
 

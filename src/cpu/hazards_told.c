@@ -15,14 +15,22 @@ struct pair {
 static struct pair told[TOLD_MOST];
 static size_t told_count;
 
-static void describe(const struct clock_doing *doing, const struct touch *touch, char *text,
-                     size_t size)
+enum { SOURCE = 256 };
+
+/* Writes where in the source a touch is: of an op where that is issued. */
+static void find_source(const struct clock_doing *doing, const struct touch *touch,
+                        char source[SOURCE])
 {
-    char source[256] = "";
+    source[0] = '\0';
     if (touch->code != NULL && watch_source != NULL)
-        watch_source((uintptr_t)touch->code, source, sizeof source);
+        watch_source((uintptr_t)touch->code, source, SOURCE);
     else if (touch->code == NULL)
-        snprintf(source, sizeof source, "%.200s:%d", doing->file, doing->line);
+        snprintf(source, SOURCE, "%.200s:%d", doing->file, doing->line);
+}
+
+static void describe(const struct clock_doing *doing, const struct touch *touch,
+                     const char *source, char *text, size_t size)
+{
     const char *what = doing->kernel != NULL ? "kernel "
                        : doing->is_function  ? "a host function"
                        : doing->call != NULL ? doing->call
@@ -47,14 +55,16 @@ static bool was_told(const struct pair *pair)
 void hazard_tell(const struct clock_doing *before, const struct touch *first,
                  const struct clock_doing *after, const struct touch *second)
 {
-    char one[280], other[280];
+    char one[280], other[280], sources[2][SOURCE];
     const struct pair pair = {
         {first->code, before->file, before->kernel, second->code, after->file, after->kernel},
         {before->line, after->line}};
     if (was_told(&pair))
         return;
-    describe(before, first, one, sizeof one);
-    describe(after, second, other, sizeof other);
+    find_source(before, first, sources[0]);
+    find_source(after, second, sources[1]);
+    describe(before, first, sources[0], one, sizeof one);
+    describe(after, second, sources[1], other, sizeof other);
     const uintptr_t from = first->from > second->from ? first->from : second->from;
     const uintptr_t end = first->end < second->end ? first->end : second->end;
     fflush(stdout);
@@ -62,4 +72,7 @@ void hazard_tell(const struct clock_doing *before, const struct touch *first,
             "pipeline: race: %s and %s touch the same bytes (%llu from 0x%llx), and nothing "
             "orders them\n",
             one, other, (unsigned long long)(end - from), (unsigned long long)from);
+    tape_race((const struct tape_side[]){{before->id, before->node, first->writes, sources[0]},
+                                         {after->id, after->node, second->writes, sources[1]}},
+              from, end - from);
 }

@@ -170,8 +170,10 @@ void order_run(void);
 uint32_t clock_append(struct clock_call *call, struct op op, struct op_recorded seen,
                       const struct cpu_op *from);
 
-/* Appends the op that `op` stands for, in the plan's stream `stream`. */
-uint32_t clock_append_work(struct clock_call *call, const struct cpu_op *op, uint32_t stream);
+/* Appends the op that `op` stands for, in the plan's stream `stream`; of a graph's node or none
+ * (0). */
+uint32_t clock_append_work(struct clock_call *call, const struct cpu_op *op, uint32_t stream,
+                           uint64_t node);
 
 /* Append a record, a wait of a stream for the record at a place, a call that waits for a
  * device, a stream or an event, and one that does nothing, which tells the time. */
@@ -205,10 +207,10 @@ void hazard_wait(uint32_t stream, uint32_t event);
 /* The host has waited, or was told that there is nothing to wait for. */
 void hazard_host_waits(enum cpu_op_kind kind, uint32_t subject);
 
-/* An op is issued. Returns what is kept of it until it has run; NULL: nothing. hazard_begin()
- * and hazard_end() are called around its work. */
+/* An op is issued, of a graph's node or none (0). Returns what is kept of it until it has run;
+ * NULL: nothing. hazard_begin() and hazard_end() are called around its work. */
 struct clock_doing *hazard_op(const struct cpu_op *op, uint32_t stream,
-                              const struct clock_call *call);
+                              const struct clock_call *call, uint64_t node);
 void hazard_begin(struct clock_doing *doing);
 void hazard_end(struct clock_doing *doing, const struct cpu_did *did);
 
@@ -221,6 +223,15 @@ void tape_graph(const struct cpu_graph *graph);
 
 /* The call that is being made begins, or with NULL ends, a range of NVTX's. */
 void tape_mark(const char *name);
+
+/* Two that touch the same bytes, and that nothing orders: `call` is 0 for the host's own code,
+ * `source` says where it does so. */
+struct tape_side {
+    uint64_t call, node;
+    bool writes;
+    const char *source;
+};
+void tape_race(const struct tape_side sides[2], uintptr_t from, uint64_t bytes);
 
 /* Writes what the window had, whose times are set. */
 void tape_window(void);

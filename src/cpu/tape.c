@@ -147,6 +147,20 @@ void cpu_pool_keeps(const void *pool, uint64_t bytes)
         (uintptr_t)pool, bytes < most ? bytes : most);
 }
 
+void tape_race(const struct tape_side sides[2], uintptr_t from, uint64_t bytes)
+{
+    put("[\"race\",%" PRIuPTR ",%" PRIu64, from, bytes);
+    for (int i = 0; i < 2; i++) {
+        if (sides[i].call != 0)
+            put(",%" PRIu64, sides[i].call);
+        else
+            put(",null");
+        put(",%" PRIu64 ",%d,", sides[i].node, sides[i].writes ? 2 : 1);
+        put_text(sides[i].source);
+    }
+    put("]\n");
+}
+
 /* --- ops --- */
 
 static const char *memory_word(enum cpu_memory kind)

@@ -131,6 +131,18 @@ struct recorded_line {
     char *text;
 };
 
+/* Two that touch the same bytes, one of them writing, and that nothing orders: of what ran, it
+ * is known. */
+struct recorded_race {
+    uint64_t address, bytes;
+    struct recorded_racer {
+        uint32_t call; /* an index of `calls`; RECORDING_NONE: the host's own code */
+        bool writes;
+        uint64_t node; /* of a graph; 0: none */
+        char *place;   /* where the source does it; "": not known */
+    } sides[2];
+};
+
 /* The recorder's own callbacks took that long in all, in so many calls that were looked at. */
 struct recording_cost {
     uint64_t calls;
@@ -169,11 +181,12 @@ struct recording {
     struct recorded_edge *edges; /* by exec */
     struct host_range *ranges;
     struct recorded_line *lines; /* by call */
-    uint64_t *words;             /* of launches and nodes: arguments that may be addresses */
-    char **names;                /* of kernels */
+    struct recorded_race *races;
+    uint64_t *words; /* of launches and nodes: arguments that may be addresses */
+    char **names;    /* of kernels */
     char **notes;
     size_t device_count, stream_count, memory_count, call_count, op_count, node_count,
-        edge_count, range_count, line_count, word_count, name_count, note_count;
+        edge_count, range_count, line_count, race_count, word_count, name_count, note_count;
     uint32_t threads;
 };
 

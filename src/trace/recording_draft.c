@@ -166,12 +166,13 @@ void recording_free(struct recording *recording)
 /* Frees what was not moved into the recording. */
 void draft_free(struct draft *draft)
 {
-    struct pile *piles[] = {
-        &draft->devices, &draft->contexts,    &draft->streams,     &draft->memory,
-        &draft->frees,   &draft->names,       &draft->calls,       &draft->effects,
-        &draft->words,   &draft->ops,         &draft->nodes,       &draft->edges,
-        &draft->ranges,  &draft->notes,       &draft->lines,       &draft->makers,
-        &draft->events,  &draft->call_places, &draft->name_places, &draft->device_places};
+    struct pile *piles[] = {&draft->devices,     &draft->contexts,    &draft->streams,
+                            &draft->memory,      &draft->frees,       &draft->names,
+                            &draft->calls,       &draft->effects,     &draft->words,
+                            &draft->ops,         &draft->nodes,       &draft->edges,
+                            &draft->ranges,      &draft->notes,       &draft->lines,
+                            &draft->races,       &draft->makers,      &draft->events,
+                            &draft->call_places, &draft->name_places, &draft->device_places};
     for (size_t i = 0; i < sizeof piles / sizeof piles[0]; i++)
         free(piles[i]->items);
     names_free(&draft->stream_numbers);

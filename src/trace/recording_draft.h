@@ -39,6 +39,10 @@ struct draft_line {
     uint64_t call;
     char *text;
 };
+struct draft_race {
+    uint64_t calls[2]; /* or DRAFT_NO_CALL */
+    struct recorded_race race;
+};
 /* The library whose code makes a call, as the row of its own calls; 0: another's code does. */
 struct draft_maker {
     uint64_t call;
@@ -69,7 +73,7 @@ struct draft {
     struct recording *recording;
     /* `effects` are calls, with what lines about them say of what they did. */
     struct pile devices, contexts, streams, memory, frees, names, calls, effects, words, ops,
-        nodes, edges, ranges, notes, lines, makers, events;
+        nodes, edges, ranges, notes, lines, races, makers, events;
     struct pile device_places, call_places, name_places; /* of items, by number */
     struct names stream_numbers, threads;                /* as they were met */
     uint32_t *moved;   /* streams: by number as they were met, their index */

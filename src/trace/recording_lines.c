@@ -202,6 +202,21 @@ static void take_line(struct draft *draft, const struct line_value *v)
     *line = (struct draft_line){.call = v[1].number, .text = draft_text(draft, v[2].text)};
 }
 
+static void take_race(struct draft *draft, const struct line_value *v)
+{
+    struct draft_race *race = pile_add(draft, &draft->races, sizeof *race);
+    race->race.address = v[1].number;
+    race->race.bytes = v[2].number;
+    for (int i = 0; i < 2; i++) {
+        const struct line_value *side = &v[3 + 4 * i];
+        race->calls[i] = side[0].number;
+        race->race.sides[i] = (struct recorded_racer){.call = RECORDING_NONE,
+                                                      .node = side[1].number,
+                                                      .writes = (side[2].number & 2) != 0,
+                                                      .place = draft_text(draft, side[3].text)};
+    }
+}
+
 static void take_range(struct draft *draft, const struct line_value *v)
 {
     if (v[3].number < v[2].number)
@@ -307,6 +322,7 @@ static const struct form {
     {"peer", "tnn", take_peer, EFFECT_NONE, {0}},
     {"threshold", "tnn", take_threshold, EFFECT_NONE, {0}},
     {"migration", "sttnns", take_migration, EFFECT_NONE, {0}},
+    {"race", "nnDnuSDnuS", take_race, EFFECT_NONE, {0}},
     {"cost", "sntt", take_cost, EFFECT_NONE, {0}},
     {"lost", "nS", take_lost, EFFECT_NONE, {0}},
     {"note", "s", take_note, EFFECT_NONE, {0}},

@@ -293,6 +293,24 @@ static void join_lines(struct draft *draft)
     qsort(recording->lines, recording->line_count, sizeof *recording->lines, compare_lines);
 }
 
+/* Keeps the races whose calls are there. */
+static void join_races(struct draft *draft)
+{
+    struct recording *recording = draft->recording;
+    EACH (const struct draft_race, from, draft->races.items, draft->races.count) {
+        struct recorded_race *race = &recording->races[recording->race_count];
+        bool known = true;
+        *race = from->race;
+        for (int i = 0; i < 2; i++) {
+            size_t near = 0;
+            if (from->calls[i] != DRAFT_NO_CALL)
+                race->sides[i].call = place_find(&draft->call_places, from->calls[i], &near);
+            known &= from->calls[i] == DRAFT_NO_CALL || race->sides[i].call != RECORDING_NONE;
+        }
+        recording->race_count += known;
+    }
+}
+
 COMPARE_BY(compare_nodes, struct recorded_node, exec, node, kind);
 
 COMPARE_BY(compare_edges, struct recorded_edge, exec, from, to);
@@ -340,6 +358,7 @@ static void take_tables(struct draft *draft)
     recording->streams = arena_zeros(arena, streams, sizeof *recording->streams);
     recording->names = arena_zeros(arena, draft->names.count, sizeof *recording->names);
     recording->lines = arena_zeros(arena, draft->lines.count, sizeof *recording->lines);
+    recording->races = arena_zeros(arena, draft->races.count, sizeof *recording->races);
     recording->ops = malloc((draft->ops.count + 1) * sizeof *recording->ops);
     if (arena->full || recording->ops == NULL)
         draft_no_memory(draft);
@@ -357,11 +376,10 @@ static void order_rest(struct draft *draft)
 enum status draft_close(struct draft *draft)
 {
     static void (*const steps[])(struct draft * draft) = {
-        take_tables,       order_devices, order_contexts,    join_streams,
-        order_streams,     order_calls,   order_threads,     join_effects,
-        order_names,       join_ops,      draft_join_staged, place_ops,
-        draft_time_staged, join_lines,    order_rest,        keep,
-        draft_settle_rows};
+        take_tables,       order_devices, order_contexts,    join_streams, order_streams,
+        order_calls,       order_threads, join_effects,      order_names,  join_ops,
+        draft_join_staged, place_ops,     draft_time_staged, join_lines,   join_races,
+        order_rest,        keep,          draft_settle_rows};
     for (size_t i = 0; i < sizeof steps / sizeof steps[0] && !draft_failed(draft); i++)
         steps[i](draft);
     draft_free(draft);

@@ -38,6 +38,9 @@ static const char *view_anonymise(struct traces *traces, int number,
     }
     for (size_t i = 0; recording != NULL && i < recording->line_count; i++)
         anonymous_cut_file(recording->lines[i].text);
+    for (size_t i = 0; recording != NULL && i < recording->race_count; i++)
+        for (int side = 0; side < 2; side++)
+            anonymous_cut_file(recording->races[i].sides[side].place);
     if (recording != NULL && recording->traced_by != NULL) /* Python's ranges are files */
         for (size_t i = 0; i < recording->range_count; i++)
             anonymous_cut_file(recording->ranges[i].name);
@@ -109,7 +112,7 @@ static enum status add_plan(struct view *view, const struct trace *trace,
         return error_no_memory(error, "for the plan of a recording");
     *made = plan;
     enum status status = view_make_plan(trace, plan, &left, error);
-    return status == STATUS_OK ? view_judge_plan(recording, plan, &left, run, error) : status;
+    return status == STATUS_OK ? view_judge_plan(trace, plan, &left, run, error) : status;
 }
 
 /* Says which options do nothing where no run is a whole recording. */

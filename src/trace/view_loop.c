@@ -88,8 +88,9 @@ static enum status rename_spans(uint32_t count, struct run_report *run, struct p
         wait->target = wait->target < count ? places[wait->target] : SPAN_NONE;
     }
     for (size_t i = 0; i < run->hazard_count; i++) {
-        run->hazards[i].first = places[run->hazards[i].first];
-        run->hazards[i].second = places[run->hazards[i].second];
+        uint32_t *sides[] = {&run->hazards[i].first, &run->hazards[i].second};
+        for (int side = 0; side < 2; side++)
+            *sides[side] = *sides[side] < count ? places[*sides[side]] : SPAN_NONE;
     }
     free(places);
     return STATUS_OK;

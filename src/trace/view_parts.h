@@ -44,7 +44,8 @@ enum status view_make_plan(const struct trace *trace, struct plan *plan,
 
 /* Sets run->plan and its hazards; `plan` must stay.
  *
- * A race is certain where a copy or memset was issued while another one, in another stream,
+ * Races that the recording tells are certain. Where it tells none, one is certain where a copy
+ * or memset was issued while another one, in another stream,
  * touched the same bytes, one of them writing, and no stream, event, or wait of the host orders
  * them. Had the other ended before, then the program might have known that in a way that no
  * recording shows. It is possible, and only that, where one of both is a kernel to which just
@@ -52,7 +53,7 @@ enum status view_make_plan(const struct trace *trace, struct plan *plan,
  * where the recording lacks what could have ordered them. It is likely where the copy brings
  * what the kernel was given, or fetches what it leaves. Two kernels are never called a race:
  * they may only read. */
-enum status view_judge_plan(const struct recording *recording, const struct plan *plan,
+enum status view_judge_plan(const struct trace *trace, const struct plan *plan,
                             const struct replan_left *left, struct run_report *run,
                             struct error *error);
 

@@ -1,7 +1,9 @@
 /* view_plan.c - races of a recording, without false alarms. */
 #include "trace/view_parts.h"
 
+#include "core/anonymous.h"
 #include "core/arena.h"
+#include "plan/host_call.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -55,6 +57,7 @@ enum kernels_as {
 };
 
 struct judge {
+    const struct trace *trace;
     const struct plan *plan;
     struct plan copy; /* of the plan, with accesses of its own */
     struct plan_recorded recorded;
@@ -131,35 +134,45 @@ static void keep_accesses(struct judge *judge, enum kernels_as kernels)
 
 /* --- races in words --- */
 
-/* Writes "h2d (fit.cu:88, stream 13, at 1.2 ms)". */
-static void put_op(const struct run_report *run, const struct plan *plan, uint32_t op,
-                   char text[HAZARD_TEXT / 4])
+enum { RACER_TEXT = HAZARD_TEXT / 4 };
+
+/* Writes "h2d (fit.cu:88, stream 13, at 1.2 ms)"; `line` is NULL where the op's call has it. */
+static void put_op(const struct judge *judge, uint32_t op, const char *line,
+                   char text[RACER_TEXT])
 {
     char label[OP_LABEL];
-    const struct span *span = &run->timeline.spans[plan->recorded->ops[op].span];
-    const struct host_call *call = timeline_call_of(&run->timeline, span);
-    const char *line = call != NULL ? timeline_call_line(&run->timeline, call) : NULL;
-    const char *slash = line != NULL ? strrchr(line, '/') : NULL;
-    line = slash != NULL ? slash + 1 : line;
-    snprintf(text, HAZARD_TEXT / 4, "%s (%.*s%sstream %" PRIu32 ", at %.3f ms)",
-             plan_op_label(plan, &plan->ops[op], label), LINE_MOST, line != NULL ? line : "",
-             line != NULL ? ", " : "", timeline_stream_id(&run->timeline, span->stream),
-             (double)span->start_ns / 1e6);
+    const struct timeline *timeline = &judge->run->timeline;
+    const struct span *span = &timeline->spans[judge->plan->recorded->ops[op].span];
+    const struct host_call *call = timeline_call_of(timeline, span);
+    if (line == NULL)
+        line = call != NULL ? timeline_call_line(timeline, call) : NULL;
+    snprintf(text, RACER_TEXT, "%s (%.*s%sstream %" PRIu32 ", at %.3f ms)",
+             plan_op_label(judge->plan, &judge->plan->ops[op], label), LINE_MOST,
+             line != NULL ? anonymous_file(line) : "", line != NULL ? ", " : "",
+             timeline_stream_id(timeline, span->stream), (double)span->start_ns / 1e6);
 }
 
-static void put_race(const struct judge *judge, const struct hazard *hazard, bool certain,
-                     char text[HAZARD_TEXT])
+static void put_race(const char *first, const char *second, const struct recorded_race *race,
+                     bool host, bool certain, char text[HAZARD_TEXT])
 {
-    char first[HAZARD_TEXT / 4], second[HAZARD_TEXT / 4];
-    const struct recorded_buffer *buffer =
-        &judge->plan->recorded->buffers[hazard->where.buffer];
-    put_op(judge->run, judge->plan, hazard->first, first);
-    put_op(judge->run, judge->plan, hazard->second, second);
     snprintf(text, HAZARD_TEXT,
              "%s and %s both touch %" PRIu64 " bytes of the %s's memory at 0x%" PRIx64 "%s",
-             first, second, hazard->where.bytes, buffer->host ? "host" : "device",
-             buffer->address + hazard->where.offset,
+             first, second, race->bytes, host ? "host" : "device", race->address,
              certain ? ", and nothing orders them" : "");
+}
+
+/* Writes a race of two ops that was found here. */
+static void put_found(const struct judge *judge, const struct hazard *hazard, bool certain,
+                      char text[HAZARD_TEXT])
+{
+    char first[RACER_TEXT], second[RACER_TEXT];
+    const struct recorded_buffer *buffer =
+        &judge->plan->recorded->buffers[hazard->where.buffer];
+    const struct recorded_race race = {.address = buffer->address + hazard->where.offset,
+                                       .bytes = hazard->where.bytes};
+    put_op(judge, hazard->first, NULL, first);
+    put_op(judge, hazard->second, NULL, second);
+    put_race(first, second, &race, buffer->host, certain, text);
 }
 
 /* --- which races are told --- */
@@ -199,12 +212,11 @@ static bool is_atomic(const struct plan_recorded *recorded, uint32_t op,
     return true;
 }
 
-/* Takes up a race that is certain. In the report its ops are spans. */
-static enum status add_certain(struct judge *judge, const struct hazard *hazard)
+/* Makes room for one more race that is certain, of two spans. Returns its text; NULL: there is
+ * no memory. */
+static char *add_race(struct run_report *run, uint32_t first, uint32_t second)
 {
-    struct run_report *run = judge->run;
-    const struct op_recorded *ops = judge->plan->recorded->ops;
-    const struct span *spans = run->timeline.spans;
+    const struct timeline *timeline = &run->timeline;
     struct hazard *hazards =
         realloc(run->hazards, (run->hazard_count + 1) * sizeof *run->hazards);
     if (hazards != NULL)
@@ -214,13 +226,20 @@ static enum status add_certain(struct judge *judge, const struct hazard *hazard)
     if (texts != NULL)
         run->hazard_texts = texts;
     if (hazards == NULL || texts == NULL)
+        return NULL;
+    run->hazards[run->hazard_count] = (struct hazard){.first = first, .second = second};
+    run->hazards_lost += first < timeline->span_count && second < timeline->span_count &&
+                         timeline->spans[first].end_ns > timeline->spans[second].start_ns;
+    return run->hazard_texts[run->hazard_count++];
+}
+
+static enum status add_certain(struct judge *judge, const struct hazard *hazard)
+{
+    const struct op_recorded *ops = judge->plan->recorded->ops;
+    char *text = add_race(judge->run, ops[hazard->first].span, ops[hazard->second].span);
+    if (text == NULL)
         return no_memory(judge);
-    put_race(judge, hazard, true, run->hazard_texts[run->hazard_count]);
-    const uint32_t first = ops[hazard->first].span, second = ops[hazard->second].span;
-    run->hazards[run->hazard_count] = *hazard;
-    run->hazards[run->hazard_count].first = first;
-    run->hazards[run->hazard_count++].second = second;
-    run->hazards_lost += spans[first].end_ns > spans[second].start_ns;
+    put_found(judge, hazard, true, text);
     return STATUS_OK;
 }
 
@@ -233,7 +252,7 @@ static enum status add_possible(struct judge *judge, const struct hazard *hazard
     if (texts == NULL)
         return no_memory(judge);
     run->possible_texts = texts;
-    put_race(judge, hazard, false, run->possible_texts[run->possible_count]);
+    put_found(judge, hazard, false, run->possible_texts[run->possible_count]);
     if (likely && hazard->first >= judge->doubtful && run->likely == 0)
         run->likely = run->possible_count + 1;
     run->possible_count++;
@@ -270,16 +289,107 @@ static enum status judge_races(struct judge *judge, enum kernels_as kernels)
     return status;
 }
 
-enum status view_judge_plan(const struct recording *recording, const struct plan *plan,
+/* --- races that the recording tells --- */
+
+/* Returns the op of the plan that a call issued, or a node of its graph; UINT32_MAX: none. */
+static uint32_t op_of(const struct judge *judge, const struct recorded_racer *racer)
+{
+    const struct trace *trace = judge->trace;
+    const struct recording *recording = trace->recording;
+    for (uint32_t i = 0; i < judge->plan->op_count && racer->call != RECORDING_NONE; i++) {
+        const uint32_t span = judge->plan->recorded->ops[i].span;
+        if (span >= trace->origin_count)
+            continue;
+        const uint32_t origin = trace->origins[span];
+        const bool ran = origin < recording->op_count;
+        const uint32_t call =
+            ran ? recording->ops[origin].call : origin - (uint32_t)recording->op_count;
+        if (call == racer->call &&
+            (racer->node == 0 || (ran && recording->ops[origin].node == racer->node)))
+            return i;
+    }
+    return UINT32_MAX;
+}
+
+/* Writes "cudaMemcpyAsync (fit.cu:88, on NVIDIA H200 (1))" of a call that has no op here, or
+ * "the host's code, which reads (fit.cu:90)". */
+static void put_elsewhere(const struct judge *judge, const struct recorded_racer *racer,
+                          char text[RACER_TEXT])
+{
+    const struct recording *recording = judge->trace->recording;
+    const bool host = racer->call == RECORDING_NONE;
+    const struct recorded_call *call = host ? NULL : &recording->calls[racer->call];
+    uint32_t stream = host ? RECORDING_NONE : call->stream;
+    if (!host && call->op_count > 0)
+        stream = recording->ops[call->first_op].stream;
+    const uint32_t device = stream < recording->stream_count ? recording->streams[stream].device
+                                                             : judge->trace->device;
+    const char *what =
+        racer->writes ? "the host's code, which writes" : "the host's code, which reads";
+    const char *where = device != judge->trace->device ? recording->devices[device].shown : "";
+    const bool known = racer->place[0] != '\0';
+    snprintf(text, RACER_TEXT, "%s%s%.*s%s%.48s%s", host ? what : host_call_name(call->row),
+             known || where[0] != '\0' ? " (" : "", LINE_MOST, anonymous_file(racer->place),
+             where[0] == '\0' ? ""
+             : known          ? ", on "
+                              : "on ",
+             where, known || where[0] != '\0' ? ")" : "");
+}
+
+/* Returns true if an address is of a device's memory. */
+static bool is_devices(const struct recording *recording, uint64_t address)
+{
+    EACH (const struct recorded_memory, memory, recording->memory, recording->memory_count) {
+        if (memory->device != RECORDING_NONE && address >= memory->address &&
+            address - memory->address < memory->bytes)
+            return true;
+    }
+    return false;
+}
+
+/* Takes up what the recording tells of this device, or of none: the machine that ran the
+ * program knew all that its ops and its host touched. */
+static enum status add_told(struct judge *judge)
+{
+    const struct recording *recording = judge->trace->recording;
+    EACH (const struct recorded_race, race, recording->races, recording->race_count) {
+        char texts[2][RACER_TEXT];
+        uint32_t spans[2];
+        bool elsewhere = false, here = false;
+        for (int i = 0; i < 2; i++) {
+            const struct recorded_racer *racer = &race->sides[i];
+            const uint32_t op = op_of(judge, racer);
+            spans[i] = op != UINT32_MAX ? judge->plan->recorded->ops[op].span : SPAN_NONE;
+            here |= op != UINT32_MAX;
+            elsewhere |= op == UINT32_MAX && racer->call != RECORDING_NONE;
+            if (op != UINT32_MAX)
+                put_op(judge, op, racer->place[0] != '\0' ? racer->place : NULL, texts[i]);
+            else
+                put_elsewhere(judge, racer, texts[i]);
+        }
+        if (elsewhere && !here)
+            continue;
+        char *text = add_race(judge->run, spans[0], spans[1]);
+        if (text == NULL)
+            return no_memory(judge);
+        put_race(texts[0], texts[1], race, !is_devices(recording, race->address), true, text);
+    }
+    return STATUS_OK;
+}
+
+enum status view_judge_plan(const struct trace *trace, const struct plan *plan,
                             const struct replan_left *left, struct run_report *run,
                             struct error *error)
 {
+    const struct recording *recording = trace->recording;
+    const bool told = recording->race_count > 0;
     run->plan = plan;
-    if (plan->recorded->access_count == 0)
+    if (plan->recorded->access_count == 0 && !told)
         return STATUS_OK;
     struct judge *judge = calloc(1, sizeof *judge);
     if (judge == NULL)
         return error_no_memory(error, "to judge a recording");
+    judge->trace = trace;
     judge->plan = plan;
     judge->run = run;
     judge->error = error;
@@ -287,8 +397,10 @@ enum status view_judge_plan(const struct recording *recording, const struct plan
     judge->doubtful =
         recording->lost > 0 || left->stray_ops > 0 ? UINT32_MAX : left->waited_ops;
     enum status status = judge_init(judge);
-    for (int kernels = KERNELS_NONE; kernels <= KERNELS_TOUCHING && status == STATUS_OK;
-         kernels++)
+    if (status == STATUS_OK && told)
+        status = add_told(judge);
+    for (int kernels = told ? KERNELS_READERS : KERNELS_NONE;
+         kernels <= KERNELS_TOUCHING && status == STATUS_OK; kernels++)
         status = judge_races(judge, (enum kernels_as)kernels);
     arena_free(&judge->arena);
     free(judge);

@@ -26,10 +26,10 @@ static void find_gaps(const struct run_report *run, struct marks *marks)
 static enum status find_races(const struct run_report *run, struct marks *marks)
 {
     for (size_t i = 0; i < run->hazard_count && run->hazards != NULL; i++) {
-        const struct hazard *hazard = &run->hazards[i];
-        const uint32_t last = hazard->first > hazard->second ? hazard->first : hazard->second;
-        if (last != SPAN_NONE) /* it is in the loop that is drawn */
-            marks->ops = last >= marks->ops ? last + 1 : marks->ops;
+        const uint32_t sides[] = {run->hazards[i].first, run->hazards[i].second};
+        for (int side = 0; side < 2; side++)
+            if (sides[side] != SPAN_NONE && sides[side] >= marks->ops) /* it is drawn */
+                marks->ops = sides[side] + 1;
     }
     if (marks->ops == 0)
         return STATUS_OK;
@@ -37,9 +37,10 @@ static enum status find_races(const struct run_report *run, struct marks *marks)
     if (marks->races == NULL)
         return STATUS_NO_MEMORY;
     for (size_t i = 0; i < run->hazard_count; i++) {
-        const uint32_t first = run->hazards[i].first, second = run->hazards[i].second;
-        if (first < marks->ops && second < marks->ops)
-            marks->races[first] = marks->races[second] = true;
+        const uint32_t sides[] = {run->hazards[i].first, run->hazards[i].second};
+        for (int side = 0; side < 2; side++)
+            if (sides[side] != SPAN_NONE)
+                marks->races[sides[side]] = true;
     }
     return STATUS_OK;
 }

@@ -8,9 +8,9 @@
 # Seeds are for looking at what is missed, but for 91149: that one is blind. It was drawn up
 # before anything was judged, has kinds of races that no other seed has, and is run once.
 #
-# A race counts as found where a verdict is missing-wait, where the runtime names a race at once,
-# or where another order of the streams gives another result. Exits with 1 where one was missed,
-# or one named in a right program. ORDERS=2 in the environment tries so many other orders, too;
+# A race counts as found where a verdict is missing-wait, which it must be where the runtime names
+# a race at once, or where another order of the streams gives another result. Exits with 1 where
+# one was missed, or one named in a right program. ORDERS=2 in the environment tries so many other orders, too;
 # JOBS=2 judges so many programs at a time.
 set -u
 
@@ -25,10 +25,10 @@ if [ "$1" = --program ]; then
     out=${3%.cu}.out
     timeout 300 "$2/pipeline" try ${ORDERS:+"--orders=$ORDERS"} --format=json "$3" > "$out" 2>&1
     code=$?
-    if grep -q '^pipeline: race: ' "$out"; then
-        echo "race (at once)"
-    elif grep -Eq '"code": ?"missing-wait"' "$out"; then
+    if grep -Eq '"code": ?"missing-wait"' "$out"; then
         echo "race (verdict)"
+    elif grep -q '^pipeline: race: ' "$out"; then
+        echo "failed, a race at once that the report lacks"
     elif grep -q ' other orders of the streams, .* give another result' "$out"; then
         echo "race (orders)"
     elif [ $code -ne 0 ]; then

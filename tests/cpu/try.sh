@@ -337,6 +337,7 @@ try 0 -q given.cu -- waits
 try 0 -q given.cu
 says err "given.cu:14: cudaMemcpyAsync and given.cu:17: the host's code, which writes or frees"
 says err "given.cu:19: cudaMemcpyAsync and "
+says out "missing-wait: "
 
 # A host that waits for a kernel without a call; lanes that have ended, or that a block lacks, are not
 # waited for, and values of 16 bytes go from lane to lane.

@@ -75,6 +75,11 @@ static void require_calls(const struct recording *r)
     for (size_t i = 0; i < r->line_count; i++)
         FUZZ_REQUIRE(r->lines[i].call < r->call_count && r->lines[i].text != NULL &&
                      (i == 0 || r->lines[i].call >= r->lines[i - 1].call));
+    for (size_t i = 0; i < 2 * r->race_count; i++) {
+        const struct recorded_racer *racer = &r->races[i / 2].sides[i % 2];
+        FUZZ_REQUIRE(racer->place != NULL &&
+                     (racer->call == RECORDING_NONE || racer->call < r->call_count));
+    }
     FUZZ_REQUIRE(ops <= r->op_count && threads == r->threads);
     for (size_t i = ops; i < r->op_count; i++)
         FUZZ_REQUIRE(r->ops[i].call == RECORDING_NONE);
