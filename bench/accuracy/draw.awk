@@ -2,7 +2,7 @@
 #
 #     awk -v seed=18 -v count=408 -f draw.awk > matrix.ini
 #     awk -v seed=184 -v count=200 -v blind=1 -f draw.awk > blind.ini
-#     awk -v seed=120311 -v count=100 -v blind=1 -v usual=1 -f draw.awk > usual.ini
+#     awk -v seed=120147 -v count=100 -v blind=1 -v usual=1 -f draw.awk > usual.ini
 #     awk -v seed=81128 -v count=40 -v devices="1 2 2 2" -f draw.awk > devices.ini
 #     awk -v seed=1920 -v count=20 -v devices=4 -f draw.awk > devices-four.ini
 #
