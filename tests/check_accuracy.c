@@ -189,11 +189,12 @@ START_TEST(test_parts_suit_a_process)
         "mkdir parts && awk -v folder=parts -f " ACCURACY "parts.awk s.ini && "
         "grep '^\\[' parts/*.ini | sed 's/.*://' | tr -d '\\n' >out && ls parts >names");
     char *text = test_file_text("names");
-    ck_assert_str_eq(text, "queues-01.ini\nqueues-2-01.ini\nqueues-blocking-01.ini\n"
-                           "queues-dgemm-01.ini\nqueues-lazy-1-01.ini\nqueues-lazy-2-01.ini\n");
+    ck_assert_str_eq(text,
+                     "dgemm-queues-01.ini\nqueues-01.ini\nqueues-2-01.ini\n"
+                     "queues-blocking-01.ini\nqueues-lazy-1-01.ini\nqueues-lazy-2-01.ini\n");
     free(text);
     text = test_file_text("out");
-    ck_assert_str_eq(text, "[b][a-depth][c][d][g][e][f]");
+    ck_assert_str_eq(text, "[g][b][a-depth][c][d][e][f]");
     free(text);
 }
 END_TEST
@@ -207,7 +208,7 @@ START_TEST(test_parts_keep_pairs)
         "}' >s.ini; mkdir parts && awk -v folder=parts -f " ACCURACY "parts.awk s.ini && "
         "grep -c '^\\[' parts/*.ini | sed 's/.*://' >out; head -qn1 parts/*.ini >>out");
     char *text = test_file_text("out");
-    ck_assert_str_eq(text, "17\n16\n16\n[0]\n[9-depth]\n[17-depth]\n");
+    ck_assert_str_eq(text, "25\n24\n[0]\n[13-depth]\n");
     free(text);
 }
 END_TEST
@@ -271,6 +272,28 @@ START_TEST(test_a_part_that_fails)
     text = test_file_text("err");
     assert_shown(text, "queues-01: measured before");
     free(text);
+}
+END_TEST
+
+/* A call that is to measure one part leaves the others to the next, and joins what there is. */
+START_TEST(test_a_part_at_a_time)
+{
+    write_file("settings.ini", "[judge-1]\nelements = 64k\n\n"
+                               "[judge-2]\nelements = 64k\nconnections = 2\n");
+    const char *run = "PARTS=1 SETTINGS=settings.ini DEVICE=sim:h200 " ACCURACY
+                      "run.sh " BUILD_FOLDER " out.d >out 2>err";
+    assert_works(run);
+    char *text = test_file_text("err");
+    assert_shown(text, "parts that are left: 1");
+    free(text);
+    text = test_file_text("out");
+    assert_shown(text, "\n1 settings;");
+    free(text);
+    assert_works(run);
+    text = test_file_text("out");
+    assert_shown(text, "\n2 settings;");
+    free(text);
+    assert_works("test ! -e out.d/parts");
 }
 END_TEST
 
@@ -470,6 +493,7 @@ Suite *accuracy_suite(void)
     tcase_add_test(whole, test_a_machine_against_itself);
     tcase_add_loop_test(whole, test_measured_times_lie_in_their_intervals, 0, 2);
     tcase_add_test(whole, test_a_part_that_fails);
+    tcase_add_test(whole, test_a_part_at_a_time);
     tcase_add_test(whole, test_nothing_to_measure);
     suite_add_tcase(suite, whole);
     TCase *judged = tcase_create("judged");

@@ -4,8 +4,9 @@
 #
 # CUDA takes the number of hardware queues, and that each launch is to block, once in a process, and
 # loads a kernel's code once: settings that differ in these are not in one file. Nor are those of
-# dgemm, which needs libraries that may be missing, among others. A file has 16 settings, or one
-# more where a pair that differs in its order alone would be torn apart.
+# dgemm, which needs libraries that may be missing, among others: they come first. A file has 24
+# settings, or one more where a pair that differs in its order alone would be torn apart. Each
+# process takes a second or two to begin and to measure its host.
 
 /^\[/ {
     put_section()
@@ -23,13 +24,13 @@ function kind(    name) {
         name = name "-blocking"
     if (VALUE["mistake"] == "lazy-loading")
         return name "-lazy-" ++lazy
-    return VALUE["kernel"] == "dgemm" ? name "-dgemm" : name
+    return VALUE["kernel"] == "dgemm" ? "dgemm-" name : name
 }
 
 function put_section(    name) {
     if (section != "") {
         name = kind()
-        if (FILES[name] == 0 || (COUNT[name] >= 16 && title !~ /-breadth\]$/)) {
+        if (FILES[name] == 0 || (COUNT[name] >= 24 && title !~ /-breadth\]$/)) {
             FILES[name]++
             COUNT[name] = 0
         }
