@@ -9,7 +9,7 @@ LAB_SOURCES := $(wildcard src/lab/*.c src/lab/page/*.c src/core/*.c src/machine/
   src/app/job.c src/app/job_run.c src/app/choice.c src/app/untiled.c src/app/backends.c src/cuda/backend_none.c src/mpi/ranks_none.c src/term/marks_none.c \
   $(filter-out src/trace/gunzip.c src/trace/sqlite.c src/trace/sqlite_file.c src/trace/sqlite_host.c,$(wildcard src/trace/*.c)) \
   $(wildcard src/emit/*.c) $(addprefix src/writers/,html.c html_threads.c json.c put.c cause.c writer.c)
-LAB_TEXTS := machine_texts lesson_texts config_texts plot_texts program_texts
+LAB_TEXTS := machine_texts lesson_texts config_texts plot_texts program_texts exercise_texts
 LAB_CFLAGS := -std=c17 -D_GNU_SOURCE -O2 -flto -ffp-contract=off -fvisibility=hidden -Isrc -I. \
               -include src/lab/page/sort.h -Wall -Wextra -Wno-unknown-pragmas $(if $(WERROR),-Werror)
 LAB_EXPORTS := malloc free lab_run lab_code lab_view lab_drop lab_catalogue

@@ -45,6 +45,33 @@ START_TEST(every_lesson_is_simulated)
 }
 END_TEST
 
+START_TEST(every_exercise_is_simulated)
+{
+    json_t *catalogue = load(lab_catalogue());
+    const json_t *exercises = json_object_get(catalogue, "exercises");
+    ck_assert_uint_eq(json_array_size(exercises), 13);
+    for (size_t i = 0; i < json_array_size(exercises); i++) {
+        const json_t *exercise = json_array_get(exercises, i);
+        const char *name = text_of(exercise, "name");
+        json_t *data = load(lab_run(text_of(exercise, "ini")));
+        const json_t *runs = json_object_get(data, "runs");
+        const size_t count = json_array_size(runs);
+        ck_assert_msg(count > 1, "%s has %zu runs", name, count);
+        const json_t *first = json_array_get(runs, 0), *last = json_array_get(runs, count - 1);
+        ck_assert_msg(json_integer_value(json_object_get(last, "time_ns")) <=
+                          json_integer_value(json_object_get(first, "time_ns")),
+                      "%s: nothing is gained", name);
+        ck_assert_ptr_nonnull(strstr(text_of(exercise, "start"), "your part begins"));
+        ck_assert_ptr_nonnull(strstr(text_of(exercise, "answer"), "your part begins"));
+        const json_t *task = json_object_get(exercise, "task");
+        ck_assert_uint_ge(json_array_size(task), 2);
+        ck_assert_ptr_null(strstr(json_string_value(json_array_get(task, 0)), "//"));
+        json_decref(data);
+    }
+    json_decref(catalogue);
+}
+END_TEST
+
 /* The library takes the same way through other code. */
 START_TEST(times_are_the_librarys)
 {
@@ -177,6 +204,7 @@ Suite *lab_suite(void)
     Suite *suite = suite_create("lab");
     TCase *tests = tcase_create("answers");
     tcase_add_test(tests, every_lesson_is_simulated);
+    tcase_add_test(tests, every_exercise_is_simulated);
     tcase_add_test(tests, times_are_the_librarys);
     tcase_add_test(tests, every_lesson_is_a_program);
     tcase_add_test(tests, programs_are_written_or_refused);

@@ -60,11 +60,7 @@ enum status own_part_open(const char *device, struct error *error);
 
 /* --- exercise.c, exercise_check.c: `pipeline exercise` --- */
 
-struct exercise {
-    char name[64];              /* "02-three-way" */
-    char title[128];            /* "from 2-way to 3-way, with streams" */
-    const char *start, *answer; /* programs */
-};
+struct exercise; /* options/exercise.h */
 
 /* The command: lists the exercises, writes a program or grades one. STATUS_FAILED where that
  * does not pass yet, STATUS_USAGE where it can't be graded. */

@@ -1,27 +1,12 @@
 /* exercise.c - `pipeline exercise`: programs to be made faster, from programs/exercises/. */
 #include "app/commands.h"
 
-#include "core/embedded.h"
+#include "options/exercise.h"
 #include "term/output_file.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-static const char ending[] = ".solution.cu";
-
-/* Reads the exercise whose solution is `text`. */
-static void read_exercise(const struct embedded *text, struct exercise *exercise)
-{
-    char start[sizeof exercise->name + 3];
-    const size_t length = strlen(text->name) - strlen(ending);
-    snprintf(exercise->name, sizeof exercise->name, "%.*s", (int)length, text->name);
-    snprintf(start, sizeof start, "%s.cu", exercise->name);
-    exercise->start = embedded_find(exercise_texts, start);
-    exercise->answer = text->text;
-    const char *title = strchr(exercise->start, ':') + 2; /* "// Exercise 02: " */
-    snprintf(exercise->title, sizeof exercise->title, "%.*s", (int)strcspn(title, "\n"), title);
-}
 
 static bool is_meant(const struct exercise *exercise, const char *word)
 {
@@ -61,10 +46,7 @@ enum status exercise_command(const struct options *options, struct error *error)
     if (word == NULL && (options->answer || options->output != NULL))
         return error_set(error, STATUS_USAGE,
                          "exercise: which one? `pipeline exercise N --answer -o FILE.cu`");
-    for (const struct embedded *text = exercise_texts; text->name != NULL; text++) {
-        if (strstr(text->name, ending) == NULL)
-            continue;
-        read_exercise(text, &exercise);
+    for (const struct embedded *text = exercise_texts; exercise_next(&text, &exercise);) {
         if (word == NULL)
             printf("%.2s  %s\n", exercise.name, exercise.title);
         else if (is_meant(&exercise, word))

@@ -4,9 +4,8 @@
 #include "app/commands.h"
 #include "app/try.h"
 
-#include "core/embedded.h"
-#include "core/ini_text.h"
 #include "core/units.h"
+#include "options/exercise.h"
 #include "options/input_file.h"
 #include "term/child.h"
 
@@ -114,25 +113,14 @@ static bool has_line(const char *text, const char *line)
 
 /* --- the table --- */
 
-/* Goes on to the exercise's next line in the table. */
-static bool next_line(const struct exercise *exercise, struct ini_text *ini)
-{
-    enum ini_part part;
-    while ((part = ini_text_next(ini)) != INI_END) {
-        if (part == INI_KEY && strcmp(ini->section, exercise->name) == 0)
-            return true;
-    }
-    return false;
-}
-
 /* Copies what the table says of `key`, or `otherwise`. */
 static void setting(const struct exercise *exercise, const char *key, const char *otherwise,
                     char value[INI_LINE_MAX + 1])
 {
     struct ini_text ini;
-    ini_text_begin(&ini, embedded_find(exercise_texts, "exercises"));
+    exercise_lines(&ini);
     snprintf(value, INI_LINE_MAX + 1, "%s", otherwise);
-    while (next_line(exercise, &ini)) {
+    while (exercise_next_line(exercise, &ini)) {
         if (strcmp(ini.key, key) == 0)
             snprintf(value, INI_LINE_MAX + 1, "%s", ini.value);
     }
@@ -185,9 +173,9 @@ static void judge(const struct exercise *exercise, const json_t *run, const char
     setting(exercise, "limit_ms", "", value);
     grade->limit_ms = value[0] != '\0' ? strtod(value, NULL) : figure(run, "limit_ms");
     grade->reached = grade->time_ms > 0 ? grade->limit_ms / grade->time_ms : 0;
-    ini_text_begin(&ini, embedded_find(exercise_texts, "exercises"));
+    exercise_lines(&ini);
     grade->passed = true;
-    while (next_line(exercise, &ini) && grade->passed) {
+    while (exercise_next_line(exercise, &ini) && grade->passed) {
         if (strcmp(ini.key, "hint") != 0) {
             met = is_met(&ini, grade, run, recording, code);
         } else if (!met) {

@@ -3,6 +3,7 @@
 
 #include "causes/verdict.h"
 #include "core/version.h"
+#include "options/exercise.h"
 #include "options/lesson.h"
 #include "options/options.h"
 #include "options/table.h"
@@ -241,6 +242,59 @@ static void put_lessons(struct json *json, const struct settings *defaults)
     json_close(json, ']');
 }
 
+/* --- exercises --- */
+
+/* Writes the settings of a list such as "ways=1 streams=4", a line each. */
+static void write_settings(const char *list, FILE *out)
+{
+    for (; *list != '\0'; list += strcspn(list, " "), list += strspn(list, " ")) {
+        const int name = (int)strcspn(list, "="), all = (int)strcspn(list, " ");
+        fprintf(out, "%.*s = %.*s\n", name, list, all - name - 1, list + name + 1);
+    }
+}
+
+/* Writes the runs that show an exercise, as a config file has them. */
+static void put_shown(struct json *json, const struct exercise *exercise)
+{
+    static const char shown[] = "shown", run[] = "shown.";
+    struct ini_text ini;
+    struct answer answer;
+    if (!answer_begin(&answer))
+        return;
+    exercise_lines(&ini);
+    while (exercise_next_line(exercise, &ini)) {
+        if (strcmp(ini.key, shown) == 0)
+            fputs("[global]\n", answer.out);
+        else if (strncmp(ini.key, run, strlen(run)) == 0)
+            fprintf(answer.out, "[%s]\n", ini.key + strlen(run));
+        else
+            continue;
+        write_settings(ini.value, answer.out);
+    }
+    char *text = answer_end(&answer, STATUS_OK);
+    put_member(json, "ini", text);
+    free(text);
+}
+
+static void put_exercises(struct json *json)
+{
+    struct exercise exercise;
+    json_open(json_key(json, "exercises"), '[');
+    for (const struct embedded *text = exercise_texts; exercise_next(&text, &exercise);) {
+        json_open(json, '{');
+        put_member(json, "name", exercise.name);
+        put_member(json, "title", exercise.title);
+        json_open(json_key(json, "task"), '[');
+        exercise_task(&exercise, put_paragraph, json);
+        json_close(json, ']');
+        put_member(json, "start", exercise.start);
+        put_member(json, "answer", exercise.answer);
+        put_shown(json, &exercise);
+        json_close(json, '}');
+    }
+    json_close(json, ']');
+}
+
 char *lab_catalogue(void)
 {
     struct settings defaults;
@@ -259,6 +313,7 @@ char *lab_catalogue(void)
     put_mistakes(&json);
     put_verdicts(&json);
     put_lessons(&json, &defaults);
+    put_exercises(&json);
     json_close(&json, '}');
     return answer_end(&answer, put_end(&put));
 }

@@ -27,7 +27,8 @@ char *lab_code(const char *config);
 /* Reads `path` as `pipeline view` does: the same answer, of what another program did. */
 char *lab_view(const char *path);
 
-/* Lists options, machines, kernels, mistakes, causes and lessons, with their words. */
+/* Lists options, machines, kernels, mistakes, causes, lessons and exercises, with their words.
+ */
 char *lab_catalogue(void);
 
 /* --- a text while it is written, in memory, by the C library's streams --- */

@@ -513,7 +513,8 @@ function startLessons() {
         made.dataset.parts = parts;
         return made;
     };
-    fill(element('lessons'), [to('#', 'Simulator', 'play'), to('#lessons', 'Lessons', 'lesson lessons answers'), to('#mystery=1', 'Mysteries', 'mystery')]);
+    fill(element('lessons'), [to('#', 'Simulator', 'play'), to('#lessons', 'Lessons', 'lesson lessons answers'), to('#exercises', 'Exercises', 'exercise exercises'),
+        to('#mystery=1', 'Mysteries', 'mystery')]);
     element('lessons').firstChild.onclick = ({ target }) => {
         target.href = addressOf(); // the state that was left
         if (answer?.file && !taken) setState(state);

@@ -122,6 +122,27 @@ describe('lessons', { skip: noLab }, () => {
     });
 });
 
+describe('exercises', { skip: noLab }, () => {
+    test('each: what is asked for, both programs, the simulator', async () => {
+        const page = await openLab(browser, '#exercises'), exercises = await page.evaluate('catalogue.exercises');
+        assert.equal(await page.locator('#lesson .path a').count(), exercises.length);
+        assert.ok(exercises.length >= 13, `${exercises.length} exercises`);
+        for (const { name, title, task, start, answer } of exercises) {
+            await goTo(page, `exercise=${name}`);
+            await page.locator('#lesson h1', { hasText: title.slice(1) }).waitFor();
+            assert.ok((await page.locator('#lesson').textContent()).includes(task[0]), name);
+            assert.equal(await page.locator('#lesson pre').textContent(), start);
+            await page.locator('#lesson-after pre').waitFor({ state: 'attached' });
+            assert.equal(await page.locator('#lesson-after pre').textContent(), answer);
+            const figures = await figuresOf(page);
+            assert.ok(figures.length > 1 && Number(figures[0].time) >= Number(figures.at(-1).time), `${name}: nothing is gained`);
+        }
+        await goTo(page, 'exercise=99');
+        await page.locator('#alert', { hasText: 'There is no exercise "99"' }).waitFor();
+        await closePage(page);
+    });
+});
+
 describe('mysteries', { skip: noLab }, () => {
     test(`1 to ${MYSTERIES}: the answer is among the choices, told by nothing else, and is the command's`, async () => {
         const page = await openLab(browser), answers = new Set();

@@ -42,7 +42,7 @@ run 2 4 -o mine.cu
 says err "is there already"
 run 2 --answer
 says err "which one?"
-grep -Ev '^(;.*|\[.*\]|(device|time|limit_ms|reached|least\..*|most\..*|recorded|unrecorded|source|hint) = .*|)$' \
+grep -Ev '^(;.*|\[.*\]|(device|time|limit_ms|reached|least\..*|most\..*|recorded|unrecorded|source|hint|shown|shown\..*) = .*|)$' \
     "$texts/exercises.ini" >out
 [ $? -eq 1 ] || fail "the table has conditions that are none"
 
