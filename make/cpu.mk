@@ -17,7 +17,7 @@ $(OBJ)/src/cpu/%.o: src/cpu/%.cpp
 # type `thread`, and templates of it, which are not to stand for ours: ours are in no group any more, of
 # which the linker would keep one.
 CPU_NAMES := pipeline_* cuda* cublas* nvtx* __tsan_* __sanitizer_* __assert_fail __wrap_* clock threadIdx blockIdx blockDim gridDim warpSize
-CPU_OWN := free _ZdlPv _ZdlPvm
+CPU_OWN := free realloc munmap _ZdlPv _ZdaPv _ZdlPvm _ZdaPvm
 $(OBJ)/cpu/cuda.o: $(CPU_OBJECTS) make/cpu.mk
 	$(call write,$(LD) -r --force-group-allocation -o $(NEW) $(CPU_OBJECTS) && \
 		$(OBJCOPY) --wildcard $(CPU_NAMES:%=--keep-global-symbol='%') $(NEW) && \

@@ -14,8 +14,10 @@
 #define COMPILE                                                                                \
     EMIT_COMPILE " -I. -I" BUILD_FOLDER "/tests/emit -I" BUILD_FOLDER "/cuda -I" TESTS_FOLDER  \
                  "/emit -include pieces.h -c -o joined.o joined.cpp 2>err && " EMIT_LINK       \
-                 " -rdynamic -Wl,--wrap=free,--wrap=_ZdlPv,--wrap=_ZdaPv,--wrap=_ZdlPvm,"      \
-                 "--wrap=_ZdaPvm -o joined joined.o " BUILD_FOLDER                             \
+                 " -rdynamic -Wl,--wrap=free,--wrap=realloc,--wrap=munmap,--wrap=_ZdlPv,"      \
+                 "--wrap=_ZdaPv,--wrap=_ZdlPvm,--wrap=_ZdaPvm,--wrap=_ZdlPvSt11align_val_t,"   \
+                 "--wrap=_ZdaPvSt11align_val_t,--wrap=_ZdlPvmSt11align_val_t,"                 \
+                 "--wrap=_ZdaPvmSt11align_val_t -o joined joined.o " BUILD_FOLDER              \
                  "/libpipeline-cpu.a -ldl 2>err"
 
 int emit_share(void)

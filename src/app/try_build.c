@@ -275,7 +275,10 @@ static enum status compile(struct try_build *build, const struct tools *tools,
 
 /* Has the program's objects call src/cpu/frees.c. */
 #define WATCHED_FREES                                                                          \
-    "-Wl,--wrap=free,--wrap=_ZdlPv,--wrap=_ZdaPv,--wrap=_ZdlPvm,--wrap=_ZdaPvm"
+    "-Wl,--wrap=free,--wrap=realloc,--wrap=munmap,--wrap=_ZdlPv,--wrap=_ZdaPv,"                \
+    "--wrap=_ZdlPvm,--wrap=_ZdaPvm,--wrap=_ZdlPvSt11align_val_t,"                              \
+    "--wrap=_ZdaPvSt11align_val_t,--wrap=_ZdlPvmSt11align_val_t,"                              \
+    "--wrap=_ZdaPvmSt11align_val_t"
 
 static enum status link_all(struct try_build *build, const struct tools *tools,
                             struct error *error)

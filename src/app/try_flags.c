@@ -297,7 +297,10 @@ enum status try_take_words(struct try_build *build, const char *const *words,
         }
         const struct flag *flag = flag_of(word, &value);
         if (flag == NULL)
-            return error_set(error, STATUS_USAGE, "%s is not known here", word);
+            return error_set(error, STATUS_USAGE,
+                             "%.200s is neither an option of `pipeline try` nor a flag of "
+                             "nvcc's that is known here",
+                             word);
         if (value == NULL && flag->form != ALONE && flag->form != BEGUN) {
             value = words[1];
             if (value == NULL)

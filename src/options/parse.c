@@ -139,12 +139,25 @@ static enum command find_command(int argc, char *const argv[])
     return row != NULL ? row->command : COMMAND_RUN;
 }
 
-/* Returns true if `word` is for the compiler of `pipeline try`: it is "-lm" or the like, and
- * has no letter of an option's. */
+/* Returns true if no option's name begins as "--name" or "--name=value" does. */
+static bool is_no_option(const char *word)
+{
+    const size_t length = strcspn(word + 2, "=");
+    for (int i = 0; i < OPTION_COUNT; i++) {
+        if (strncmp(option_rows[i].name, word + 2, length) == 0)
+            return false;
+    }
+    return true;
+}
+
+/* Returns true if `word` is for the compiler of `pipeline try`: it is "-lm", "--use_fast_math"
+ * or the like, and has no letter of an option's, and no name. */
 static bool is_for_compiler(const char *word, enum command command)
 {
-    if (command != COMMAND_TRY || word[0] != '-' || word[1] == '-' || word[1] == '\0')
+    if (command != COMMAND_TRY || word[0] != '-' || word[1] == '\0')
         return false;
+    if (word[1] == '-')
+        return is_no_option(word);
     const struct option_row *row = row_of_code((unsigned char)word[1]);
     return row == NULL || !option_is_taken(row, command);
 }

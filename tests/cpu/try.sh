@@ -305,12 +305,15 @@ try 0 -q refill.cu
 says out "4 notes"
 [ -s err ] && fail "a race is named"
 
-# Memory of the host's that is given back while a copy may still read it: by free() and by a vector's end.
+# Memory of the host's that is given back while a copy may still read it: by free(), as a vector ends, by
+# realloc() and munmap(), and by the operator of what is aligned.
 cat >given.cu <<'END'
 #include <cstdio>
 #include <cstdlib>
 #include <cuda_runtime.h>
+#include <sys/mman.h>
 #include <vector>
+struct alignas(64) line { char all[64]; };
 int main(int count, char **)
 {
     const size_t bytes = 1 << 16;
@@ -318,25 +321,37 @@ int main(int count, char **)
     cudaStream_t stream;
     cudaMalloc(&there, bytes);
     cudaStreamCreate(&stream);
-    for (int pass = 0; pass < 2; pass++) {
-        char *plain = (char *)calloc(bytes, 1);
-        cudaMemcpyAsync(there, plain, bytes, cudaMemcpyHostToDevice, stream);
+    const auto fetch = [&](const void *from) {
+        cudaMemcpyAsync(there, from, bytes, cudaMemcpyHostToDevice, stream);
         if (count > 1)
             cudaStreamSynchronize(stream);
+    };
+    for (int pass = 0; pass < 2; pass++) {
+        void *plain = calloc(bytes, 1);
+        fetch(plain);
         free(plain);
+        void *grows = calloc(bytes, 1);
+        fetch(grows);
+        free(realloc(grows, 1 << 24));
+        void *mapped = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        fetch(mapped);
+        munmap(mapped, bytes);
+        line *lines = new line[bytes / sizeof(line)]();
+        fetch(lines);
+        delete[] lines;
         std::vector<char> vector(bytes);
-        cudaMemcpyAsync(there, vector.data(), bytes, cudaMemcpyHostToDevice, stream);
-        if (count > 1)
-            cudaDeviceSynchronize();
+        fetch(vector.data());
     }
     return cudaDeviceSynchronize() != cudaSuccess;
 }
 END
-try 0 -q given.cu -- waits
+try 0 -q given.cu --std=c++17 -- waits
 [ -s err ] && fail "a race is named"
 try 0 -q given.cu
-says err "given.cu:14: cudaMemcpyAsync and given.cu:17: the host's code, which writes or frees"
-says err "given.cu:19: cudaMemcpyAsync and "
+for line in 22 25 28 31; do
+    says err "given.cu:15: cudaMemcpyAsync and given.cu:$line: the host's code, which writes or frees"
+done
+[ "$(grep -c "race: given.cu:15: cudaMemcpyAsync and " err)" -ge 5 ] || fail "a vector's end is not told"
 says out "missing-wait: "
 
 # A host that waits for a kernel without a call; lanes that have ended, or that a block lacks, are not
