@@ -86,7 +86,7 @@ static struct past *enter(uint32_t stream)
 /* --- touches --- */
 
 /* Tells of what races with a touch, and narrows the memory around it, of which *nearby is a
- * touch, to where nothing does. */
+ * touch, to where nothing does of which nothing was told. */
 static void check_touch(const struct clock_doing *doing, const struct past *past,
                         const struct touch *touch, struct touch *nearby)
 {
@@ -102,8 +102,7 @@ static void check_touch(const struct clock_doing *doing, const struct past *past
         }
         if (found != NULL && found->from >= touch->end) {
             nearby->end = found->from;
-        } else if (found != NULL) {
-            hazard_tell(other, found, doing, touch);
+        } else if (found != NULL && hazard_tell(other, found, doing, touch)) {
             *nearby = *touch;
         }
     }

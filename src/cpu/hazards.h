@@ -72,9 +72,9 @@ void glances_end(void);
 
 /* --- hazards_told.c --- */
 
-/* Tells of two touches that nothing orders, on standard error and in the recording, unless a
- * race between the same places was told before. */
-void hazard_tell(const struct clock_doing *before, const struct touch *first,
+/* Tells of two touches that nothing orders, on standard error and in the recording. Returns
+ * false where it does not, since a race between the same places was told before. */
+bool hazard_tell(const struct clock_doing *before, const struct touch *first,
                  const struct clock_doing *after, const struct touch *second);
 
 #endif

@@ -52,7 +52,7 @@ static bool was_told(const struct pair *pair)
     return false;
 }
 
-void hazard_tell(const struct clock_doing *before, const struct touch *first,
+bool hazard_tell(const struct clock_doing *before, const struct touch *first,
                  const struct clock_doing *after, const struct touch *second)
 {
     char one[280], other[280], sources[2][SOURCE];
@@ -60,7 +60,7 @@ void hazard_tell(const struct clock_doing *before, const struct touch *first,
         {first->code, before->file, before->kernel, second->code, after->file, after->kernel},
         {before->line, after->line}};
     if (was_told(&pair))
-        return;
+        return false;
     find_source(before, first, sources[0]);
     find_source(after, second, sources[1]);
     describe(before, first, sources[0], one, sizeof one);
@@ -75,4 +75,5 @@ void hazard_tell(const struct clock_doing *before, const struct touch *first,
     tape_race((const struct tape_side[]){{before->id, before->node, first->writes, sources[0]},
                                          {after->id, after->node, second->writes, sources[1]}},
               from, end - from);
+    return true;
 }
