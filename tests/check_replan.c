@@ -776,6 +776,26 @@ START_TEST(handles_of_graphs_are_used_again)
 }
 END_TEST
 
+/* A graph waits for its own launch before, also in another stream, and for no other graph's. */
+START_TEST(launches_of_a_graph_wait_for_each_other)
+{
+    struct replanned got = replan(
+        "[\"node\",77,1,\"kernel\"]\n[\"node\",78,2,\"kernel\"]\n"
+        "[\"call\",1,\"cudaGraphLaunch\",1,100,101,0]\n[\"graph\",1,1,13,77]\n" NODE(
+            1, 1,
+            200) "[\"call\",2,\"cudaGraphLaunch\",1,110,111,0]\n[\"graph\",2,1,14,77]\n"
+                 "[\"kernel\",2,1,14,9100,9200,3,132,1024,64,0,1]\n"
+                 "[\"call\",3,\"cudaGraphLaunch\",1,120,121,0]\n[\"graph\",3,1,13,78]\n" NODE(
+                     3, 2, 300));
+    assert_kinds(&got.plan, "kernel record wait kernel record kernel record");
+    ck_assert_uint_eq(got.plan.ops[1].stream, got.plan.ops[0].stream);
+    ck_assert_uint_eq(got.plan.ops[2].stream, got.plan.ops[3].stream);
+    ck_assert_uint_ne(got.plan.ops[0].stream, got.plan.ops[3].stream);
+    ck_assert_uint_eq(got.plan.ops[2].event.event, got.plan.ops[1].event.event);
+    replanned_free(&got);
+}
+END_TEST
+
 /* CUDA's own examples of its occupancy rules. */
 START_TEST(launches_fill_a_gpu_by_its_rules)
 {
@@ -819,6 +839,7 @@ Suite *replan_suite(void)
     tcase_add_test(all, captures_issue_nothing);
     tcase_add_test(all, captures_hide_nothing);
     tcase_add_test(all, handles_of_graphs_are_used_again);
+    tcase_add_test(all, launches_of_a_graph_wait_for_each_other);
     tcase_add_test(all, launches_fill_a_gpu_by_its_rules);
     suite_add_tcase(suite, all);
     return suite;

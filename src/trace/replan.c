@@ -220,6 +220,7 @@ static void take_tables(struct replan *replan)
     for (uint32_t i = 0; i < recording->threads; i++)
         replan->threads[i] = (struct replan_thread){.alloc = RECORDING_NONE};
     replan_find_host(replan);
+    replan_find_graphs(replan);
     replan->recorded->threads =
         recording->threads > 0 && !replan->turns ? recording->threads : 1;
     live_init(&replan->live, recording, arena, replan->error);

@@ -4,7 +4,8 @@
  * in its branch by one of those that come behind it, and the others begin branches. The first
  * branch is the stream that the graph was launched in, and each other one is a stream of its
  * own. It begins behind what came before the graph, and what comes behind the graph waits for
- * it. Further edges between branches are events.
+ * it. Further edges between branches are events. A graph that is launched anew waits for its
+ * launch before, in whatever stream that was, as CUDA has it.
  *
  * A handle may have been several graphs, one after another, and a recording does not say which
  * of its nodes belonged to which. No edge leads from one graph to another, so a part of the
@@ -20,6 +21,18 @@
 struct graph_lane {
     uint32_t stream, branch, number;
 };
+
+void replan_find_graphs(struct replan *replan)
+{
+    const struct recording *recording = replan->recording;
+    const struct recorded_call *first = NULL;
+    EACH (const struct recorded_call, call, recording->calls, recording->call_count) {
+        if (call->effect != EFFECT_GRAPH)
+            continue;
+        first = first != NULL ? first : call;
+        replan->graphs_move |= call->stream != first->stream;
+    }
+}
 
 void replan_graphs_free(struct replan *replan)
 {
@@ -162,11 +175,13 @@ static void launch_find_ops(struct launch *launch)
 
 void replan_graph(struct replan *replan, const struct recorded_call *call, uint32_t stream)
 {
-    const struct graph_shape *shape = graph_shape_of(replan, call->exec);
+    struct graph_shape *shape = graph_shape_of(replan, call->exec);
     if (shape == NULL) {
         replan_no_memory(replan);
         return;
     }
+    if (shape->launched && shape->stream != stream)
+        replan_append_wait(replan, call, stream, shape->record);
     struct launch launch = {.replan = replan, .call = call, .shape = shape, .stream = stream};
     struct arena arena = {0};
     launch.named = arena_zeros(&arena, shape->branches, sizeof *launch.named);
@@ -179,6 +194,11 @@ void replan_graph(struct replan *replan, const struct recorded_call *call, uint3
         launch_find_ops(&launch);
         launch_find_streams(&launch);
         launch_nodes(&launch);
+    }
+    if (replan->graphs_move) {
+        shape->launched = true;
+        shape->stream = stream;
+        shape->record = launch_record(&launch, stream);
     }
     arena_free(&arena);
 }

@@ -72,6 +72,7 @@ struct replan {
                           EVENT_FOREIGN: of another device */
     struct graph_shape *shapes; /* of graphs that were launched so far */
     size_t shape_count, shape_room;
+    bool graphs_move;         /* they are launched in several streams */
     struct graph_lane *lanes; /* streams that graphs' branches were put into */
     size_t lane_count, lane_room;
     const struct recorded_call *last_call; /* that an op was appended for */
@@ -166,6 +167,9 @@ static inline uint32_t replan_thread_of(const struct replan *replan,
 
 /* Appends the ops of a graph's launch in `stream`. */
 void replan_graph(struct replan *replan, const struct recorded_call *call, uint32_t stream);
+
+/* Finds whether graphs are launched in several streams. */
+void replan_find_graphs(struct replan *replan);
 void replan_graphs_free(struct replan *replan);
 
 /* --- replan_shape.c: the nodes of a recorded graph in an order, dealt to branches --- */
@@ -192,11 +196,14 @@ struct graph_shape {
     bool *works;     /* per branch that is the first of a part: ops run at nodes of that */
     const struct recorded_node *seen; /* by their ids: not owned */
     uint32_t seen_count;
-    struct arena arena; /* what has all that is not */
+    bool launched;      /* before, in a plan whose graphs are launched in several streams: */
+    uint32_t stream;    /* in which, */
+    uint32_t record;    /* and the op that records what it does */
+    struct arena arena; /* what has all of this but `seen` */
 };
 
 /* Returns the shape of a graph, which is found out at its first launch; NULL: no memory. */
-const struct graph_shape *graph_shape_of(struct replan *replan, uint64_t exec);
+struct graph_shape *graph_shape_of(struct replan *replan, uint64_t exec);
 
 /* Returns the place of the node of that id; RECORDING_NONE: it has none. */
 uint32_t graph_shape_place(const struct graph_shape *shape, uint64_t node);

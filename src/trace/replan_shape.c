@@ -216,7 +216,7 @@ static bool shape_make(struct graph_shape *shape, const struct recording *record
     return room;
 }
 
-const struct graph_shape *graph_shape_of(struct replan *replan, uint64_t exec)
+struct graph_shape *graph_shape_of(struct replan *replan, uint64_t exec)
 {
     for (size_t i = replan->shape_count; i > 0; i--) {
         if (replan->shapes[i - 1].exec == exec)

@@ -21,7 +21,7 @@ QUOTA = {"copy-copy": 6, "copy-kernel": 10, "kernel-kernel": 8, "host": 9, "free
 RIGHTS = 60
 NAMES = [("signal", "filtered", "smooth", "join"), ("pixels", "shaded", "shade", "blend"), ("prices", "returns", "change", "total"),
          ("heights", "slopes", "slope", "fold"), ("h_x", "h_y", "transform", "collect"), ("samples", "levels", "amplify", "mix"),
-         ("a", "b", "work_on", "finish"), ("host_in", "host_out", "process", "combine"), ("doses", "effects", "respond", "gather")]
+         ("arg", "res", "work_on", "finish"), ("host_in", "host_out", "process", "combine"), ("doses", "effects", "respond", "gather")]
 EXPRESSIONS = ["(v * 2 + 1)", "(v + 3)", "(v * v + 2)", "(v * 3 - 1)", "(v - v / 2)"]
 
 
