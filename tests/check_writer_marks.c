@@ -232,11 +232,35 @@ START_TEST(a_comparison_says_which_is_how_much_faster)
 }
 END_TEST
 
+/* Fixes of other causes are no answer to the first one, and are left to the report. */
+START_TEST(a_cause_stands_with_no_fix_of_others)
+{
+    char text[MESSAGE_TEXT];
+    struct test_report *test = test_report_new(1);
+    struct verdicts *verdicts = &test->runs[0].verdicts;
+    verdicts->items[0] = (struct verdict){.code = VERDICT_HOST_WORK, .cost_ns = 500000};
+    verdicts->named = 1;
+    verdicts->time_ns = 1000000;
+    verdicts->best_ns = 900000;
+    test->runs[0].foreign = true;
+    strcpy(verdicts->best, "small-tiles and one-stream");
+    writer_run_message(&test->runs[0], false, text);
+    ck_assert_ptr_nonnull(strstr(text, "host-work costs 500 us of 1 ms"));
+    ck_assert_ptr_null(strstr(text, "small-tiles"));
+    strcpy(verdicts->best, "host-work and one-stream");
+    writer_run_message(&test->runs[0], false, text);
+    ck_assert_ptr_nonnull(
+        strstr(text, "; without host-work and one-stream it would take 900 us"));
+    free(test);
+}
+END_TEST
+
 TCase *writer_marks_case(void)
 {
     TCase *marks = tcase_create("marks");
     tcase_add_test(marks, no_time_is_marked_twice);
     tcase_add_test(marks, ops_that_hardly_overlap_share_a_row);
+    tcase_add_test(marks, a_cause_stands_with_no_fix_of_others);
     tcase_add_test(marks, marks_stand_above_the_spans);
     tcase_add_test(marks, the_gantt_has_the_marks);
     tcase_add_test(marks, a_comparison_says_which_is_how_much_faster);

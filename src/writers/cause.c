@@ -153,7 +153,9 @@ static void put_cause(const struct run_report *run, const struct verdict *first,
     const bool mistake = strncmp(first->command, "--mistake=", 10) == 0;
     bool more = verdicts->best_ns > 0 &&
                 (double)verdicts->best_ns < LITTLE * (double)first->predicted_ns;
-    const bool all = verdicts->best[0] != '\0';
+    /* Fixes of other causes alone are no answer to this one. */
+    const bool all = verdicts->best[0] != '\0' &&
+                     (!run->foreign || strstr(verdicts->best, row->name) != NULL);
     if (first->cost_ns == 0 && first->predicted_ns == 0)
         snprintf(text, MESSAGE_TEXT, "%s%s%s", title ? "" : row->name, title ? "" : ": ",
                  row->text);
