@@ -190,7 +190,7 @@ $(OBJ)/bin/%:
 	$(call write,$(LINKER) $(CFLAGS) $(HARDEN_LINK) $(SANITIZE) -fopenmp -o $(NEW) $^ $(PROGRAM_LIBS))
 
 FUZZERS ?= $(patsubst tests/fuzz/target_%.c,%,$(wildcard tests/fuzz/target_*.c))
-RECORD_FAKES := tests/record/fakes/libcupti.so.13 tests/record/fakes/libcuda.so.1 tests/record/old/libcupti.so.13
+RECORD_FAKES := tests/record/fakes/libcupti.so.13 tests/record/fakes/libcuda.so.1 tests/record/fakes/libcudart.so.13 tests/record/old/libcupti.so.13
 OWN_KERNELS := $(addprefix tests/own/,$(addsuffix .so,SOFT AXPY TOTAL PLACE NEWER NONAME SPACED TAKEN TWINLESS \
                INPUTS TYPES COST PAIR WIDE CRASH EXIT GARBLED NONE WILD MEDDLER LAZY BLIND BLINDSUM BLINDPLACE STRAY ODD \
                FAILING PARITY QUIT DOUBLES TALKER LEAVES QUITS FALLS HANGS LEAVES_LATE QUITS_LATE FALLS_LATE HANGS_LATE LEAVES_USED QUITS_BESIDE ELSEWHERE COMMAS))

@@ -6,6 +6,13 @@ RECORD_CFLAGS = -std=c17 -D_GNU_SOURCE -Isrc -I. -isystem $(CUDA_HOME)/include \
 $(OBJ)/record/%.o: src/record/%.c
 	$(say) CC $<
 	$(call compile,$(CC) $(RECORD_CFLAGS))
+$(OBJ)/record/added.o: RECORD_CFLAGS += -I$(O)/generated
+$(OBJ)/record/added.o: $(O)/generated/nothing.h
+$(O)/generated/nothing.h: src/record/nothing.cu
+	$(say) EMBED $@
+	$(call write,$(NVCC) $(GENCODE) -fatbin -o $(NEW).fatbin $< && \
+		{ echo 'static const _Alignas(8) unsigned char nothing[] = {' && od -An -v -tx1 $(NEW).fatbin | sed 's/ \(..\)/0x\1$(COMMA)/g' && echo '};'; } >$(NEW) && \
+		rm $(NEW).fatbin)
 $(OBJ)/record/%.o: src/core/%.c
 	$(say) CC $<
 	$(call compile,$(CC) $(RECORD_CFLAGS))
@@ -31,6 +38,9 @@ $(OBJ)/bin/tests/record/fakes/libcupti.so.13: tests/record/fake_cupti.c tests/re
 	$(say) CC $<
 	$(call write,$(RECORD_FAKE_CC) $<)
 $(OBJ)/bin/tests/record/fakes/libcuda.so.1: tests/record/fake_cuda.c tests/record/fakes.h
+	$(say) CC $<
+	$(call write,$(RECORD_FAKE_CC) $<)
+$(OBJ)/bin/tests/record/fakes/libcudart.so.13: tests/record/fake_cudart.c tests/record/fakes.h
 	$(say) CC $<
 	$(call write,$(RECORD_FAKE_CC) $<)
 $(OBJ)/bin/tests/record/old/libcupti.so.13: make/record.mk

@@ -262,10 +262,16 @@ static void enable_all(CUpti_SubscriberHandle subscriber, CUpti_CallbackDomain d
     }
 }
 
+static CUpti_SubscriberHandle subscriber;
+
+bool calls_leave(void)
+{
+    return record_api.unsubscribe(subscriber) == CUPTI_SUCCESS;
+}
+
 const char *calls_begin(void)
 {
     static char holder[256];
-    CUpti_SubscriberHandle subscriber;
     char name[CUPTI_OLD_SUBSCRIBER_NAME_MIN_LEN] = "";
     CUptiResult result;
     if (record_api.subscribe_named != NULL) {

@@ -28,6 +28,7 @@ static uint64_t written, limit_bytes;
 static bool is_full;   /* the limit is reached */
 static bool is_stuck;  /* the latest write failed: the next one is tried when it is time */
 static bool is_closed; /* nothing comes behind the last line */
+static bool is_silent; /* lines are dropped */
 static bool no_room;   /* the line that is put together is lost */
 static _Atomic uint64_t lost;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -254,7 +255,8 @@ static void put_line(const char *what, const struct field *fields, size_t count,
 void file_line(const char *what, const struct field *fields, size_t count)
 {
     record_lock(&lock);
-    put_line(what, fields, count, false);
+    if (!is_silent)
+        put_line(what, fields, count, false);
     record_unlock(&lock);
 }
 
@@ -274,6 +276,13 @@ void file_flush(bool *full)
     if (used > 0)
         write_out();
     *full = is_full;
+    record_unlock(&lock);
+}
+
+void file_silence(bool silent)
+{
+    record_lock(&lock);
+    is_silent = silent;
     record_unlock(&lock);
 }
 

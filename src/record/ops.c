@@ -241,6 +241,14 @@ static const CUpti_ActivityKind wanted[] = {
 };
 enum { WANTED = sizeof wanted / sizeof wanted[0], FLUSH_MS = 200 };
 
+bool ops_leave(void)
+{
+    bool done = true;
+    for (size_t i = 0; i < WANTED; i++)
+        done = record_api.disable(wanted[i]) == CUPTI_SUCCESS && done;
+    return done;
+}
+
 const char *ops_begin(void)
 {
     const struct wanted demangling = {"__cxa_demangle", &demangle, false};

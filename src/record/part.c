@@ -190,6 +190,13 @@ void record_begin(void)
     atomic_store(&record_on, true);
 }
 
+void record_again(void)
+{
+    atomic_store(&last_call, UINT32_MAX);
+    begin_part(0);
+    atomic_store(&record_on, true);
+}
+
 void record_end(void)
 {
     atomic_store(&record_active, false);

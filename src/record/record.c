@@ -16,8 +16,19 @@ static bool has_ended;
 
 /* --- the end --- */
 
+/* Measures what recording costs, by calls of which nothing is written. */
+static void measure(void)
+{
+    file_silence(true);
+    record_again();
+    added_measure();
+    record_end();
+    file_silence(false);
+    added_write();
+}
+
 /* Writes all that is still held, and the last line; other threads may still be calling. */
-static void finish(const char *why, bool at_exit)
+static void finish(const char *why, bool at_exit, bool measures)
 {
     record_end();
     record_lock(&end_lock);
@@ -27,6 +38,8 @@ static void finish(const char *why, bool at_exit)
         while (entries_write(at_exit))
             ;
         costs_write();
+        if (measures)
+            measure();
         file_close(why);
     }
     record_unlock(&end_lock);
@@ -58,19 +71,36 @@ static bool cuda_has_descriptors(void)
  * under their numbers, to which CUDA would write when it is asked for the last ops. */
 static atomic_bool had_descriptors;
 
+/* The signals that the program blocked when it first used CUDA. */
+static sigset_t blocked;
+
+/* Returns true if the thread may be in a signal's handler, in which that signal is blocked: it
+ * may have interrupted anything, so that nothing must be asked of CUDA that need not be. */
+static bool handles_signal(void)
+{
+    sigset_t now;
+    pthread_sigmask(SIG_SETMASK, NULL, &now);
+    for (int number = 1; number < NSIG; number++) {
+        if (sigismember(&now, number) == 1 && sigismember(&blocked, number) != 1)
+            return true;
+    }
+    return false;
+}
+
 /* A signal's handler, or a function of the host's, may end the program within a call of CUDA's,
  * or within this library: what would wait for that call is left out then. */
 static void program_ends(void)
 {
     if (record_is_child() || record_holds_lock())
         return;
+    bool is_whole = false;
     if (calls_run_here() || functions_run_here())
         put_note("the program ended within a call of CUDA's: its latest ops may be missing");
     else if (atomic_load(&had_descriptors) && !cuda_has_descriptors())
         put_note("the program closed CUDA's descriptors: its latest ops may be missing");
-    else if (atomic_load(&record_on))
+    else if ((is_whole = atomic_load(&record_on)))
         ops_end();
-    finish(record_part_is_over() ? "stop" : "exit", true);
+    finish(record_part_is_over() ? "stop" : "exit", true, is_whole && !handles_signal());
 }
 
 /* Turns entries into lines, a few times a second. */
@@ -91,7 +121,7 @@ static void *write_on(void *unused)
         record_unlock(&end_lock);
     }
     if (full)
-        finish("limit", false);
+        finish("limit", false, false);
     return unused;
 }
 
@@ -158,6 +188,7 @@ int InitializeInjection(void)
     if (!file_open(folder, program_invocation_short_name,
                    limit != NULL ? strtoull(limit, NULL, 10) : 0))
         return 1;
+    pthread_sigmask(SIG_SETMASK, NULL, &blocked);
     record_frames = record_variable("PIPELINE_RECORD_BACKTRACE") != NULL;
     frames_begin();
     api_find_driver();

@@ -24,6 +24,7 @@
  *   record/calls.c    CUPTI's callbacks: calls
  *   record/ops.c      CUPTI's activity records: ops
  *   record/ranges.c   NVTX
+ *   record/added.c    how much longer calls take while they are recorded
  *   record/record.c   the library's beginning and end */
 #ifndef PIPELINE_RECORD_H
 #define PIPELINE_RECORD_H
@@ -46,6 +47,8 @@
     X(cuptiActivityRegisterTimestampCallback, register_timestamp, true)                        \
     X(cuptiActivityRegisterCallbacks, register_buffers, true)                                  \
     X(cuptiActivityEnable, enable, true)                                                       \
+    X(cuptiActivityDisable, disable, true)                                                     \
+    X(cuptiUnsubscribe, unsubscribe, true)                                                     \
     X(cuptiActivityFlushAll, flush, true)                                                      \
     X(cuptiActivityFlushPeriod, flush_period, false)                                           \
     X(cuptiActivityGetNextRecord, next_record, true)                                           \
@@ -137,6 +140,9 @@ bool record_is_told_again(void);
 /* Begins the recording, though not yet of calls where only a part is wanted; and ends it. */
 void record_begin(void);
 void record_end(void);
+
+/* Records all calls of a program that has ended, so that what this costs can be measured. */
+void record_again(void);
 
 /* Returns true if only a part is recorded, and that has ended. */
 bool record_part_is_over(void);
@@ -239,6 +245,9 @@ void file_line(const char *what, const struct field *fields, size_t count);
  * reached. */
 void file_flush(bool *full);
 
+/* Drops lines that are put together while it is `silent`. */
+void file_silence(bool silent);
+
 /* Writes the last line; there are no others then. */
 void file_close(const char *why);
 
@@ -296,6 +305,13 @@ bool entries_write(bool at_exit);
 /* Note how long the recorder took around a call of that kind, and within it. */
 void costs_add(enum entry_kind kind, int64_t outside_ns, int64_t inside_ns);
 void costs_write(void);
+
+/* Measures how much longer calls take while they are recorded, at the program's end: when all
+ * that it did is written, in a thread that is in no call and holds no lock of its own. Takes
+ * 20 ms at most, and measures nothing where the program's device can't be used. Lines must be
+ * silent, and calls recorded again. The other writes down what was measured. */
+void added_measure(void);
+void added_write(void);
 
 /* --- where calls come from --- */
 
@@ -398,6 +414,10 @@ bool functions_run_here(void);
 
 /* Subscribes and enables what is wanted. Returns NULL, or the reason for which it can't. */
 const char *calls_begin(void);
+
+/* CUPTI no longer tells of calls, and of ops. Return false where it refuses. */
+bool calls_leave(void);
+bool ops_leave(void);
 
 /* Returns true if the thread is within a call of CUDA's. */
 bool calls_run_here(void);

@@ -2,6 +2,8 @@
 #include "fakes.h"
 
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 #define EXPORTED __attribute__((visibility("default")))
 
@@ -154,4 +156,65 @@ EXPORTED CUresult cuGraphKernelNodeGetParams_v2(CUgraphNode node,
 {
     *kernel = ((const struct fake_node *)node)->kernel;
     return CUDA_SUCCESS;
+}
+
+/* --- what the recorder's own cost is measured with --- */
+
+/* The primary context is `gone`, or its device `busy`, where PLAYER_CONTEXT says so. */
+static bool is_context(const char *how)
+{
+    const char *said = getenv("PLAYER_CONTEXT");
+    return said != NULL && strcmp(said, how) == 0;
+}
+
+static struct fake_context primary = {.number = 1};
+
+EXPORTED CUresult cuDevicePrimaryCtxGetState(CUdevice device, unsigned *flags, int *active)
+{
+    *flags = 0;
+    *active = device == 0 && !is_context("gone");
+    return device == 0 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_DEVICE;
+}
+
+EXPORTED CUresult cuDevicePrimaryCtxRetain(CUcontext *context, CUdevice device)
+{
+    (void)device;
+    *context = (CUcontext)&primary;
+    return CUDA_SUCCESS;
+}
+
+EXPORTED CUresult cuDevicePrimaryCtxRelease_v2(CUdevice device)
+{
+    (void)device;
+    return CUDA_SUCCESS;
+}
+
+EXPORTED CUresult cuCtxPushCurrent_v2(CUcontext context)
+{
+    return context == (CUcontext)&primary ? CUDA_SUCCESS : CUDA_ERROR_INVALID_CONTEXT;
+}
+
+EXPORTED CUresult cuCtxPopCurrent_v2(CUcontext *context)
+{
+    *context = (CUcontext)&primary;
+    return CUDA_SUCCESS;
+}
+
+EXPORTED CUresult cuEventCreate(CUevent *event, unsigned flags)
+{
+    (void)flags;
+    *event = (CUevent)&primary;
+    return CUDA_SUCCESS;
+}
+
+EXPORTED CUresult cuCtxRecordEvent(CUcontext context, CUevent event)
+{
+    (void)context, (void)event;
+    return CUDA_SUCCESS;
+}
+
+EXPORTED CUresult cuEventQuery(CUevent event)
+{
+    (void)event;
+    return is_context("busy") ? CUDA_ERROR_NOT_READY : CUDA_SUCCESS;
 }

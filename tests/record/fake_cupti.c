@@ -50,6 +50,13 @@ EXPORTED CUptiResult cuptiEnableCallback(uint32_t enable, CUpti_SubscriberHandle
     return CUPTI_SUCCESS;
 }
 
+EXPORTED CUptiResult cuptiUnsubscribe(CUpti_SubscriberHandle subscriber)
+{
+    (void)subscriber;
+    state.called = NULL;
+    return CUPTI_SUCCESS;
+}
+
 /* The names are those of CUPTI's headers. */
 EXPORTED CUptiResult cuptiGetCallbackName(CUpti_CallbackDomain domain, uint32_t id,
                                           const char **name)
@@ -91,7 +98,11 @@ EXPORTED CUptiResult cuptiActivityRegisterCallbacks(CUpti_BuffersCallbackRequest
 
 EXPORTED CUptiResult cuptiActivityEnable(CUpti_ActivityKind kind)
 {
-    return kind == CUPTI_ACTIVITY_KIND_KERNEL ? CUPTI_ERROR_INVALID_KIND : CUPTI_SUCCESS;
+    if (kind == CUPTI_ACTIVITY_KIND_KERNEL)
+        return CUPTI_ERROR_INVALID_KIND;
+    if (kind == CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL)
+        atomic_store(&state.kernels, true);
+    return CUPTI_SUCCESS;
 }
 
 EXPORTED CUptiResult cuptiActivityConfigureUnifiedMemoryCounter(
@@ -112,7 +123,8 @@ EXPORTED CUptiResult cuptiActivitySetAttribute(CUpti_ActivityAttribute attribute
 
 EXPORTED CUptiResult cuptiActivityDisable(CUpti_ActivityKind kind)
 {
-    (void)kind;
+    if (kind == CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL)
+        atomic_store(&state.kernels, false);
     return CUPTI_SUCCESS;
 }
 

@@ -20,6 +20,9 @@ struct fake_context {
 /* No thread has this number, which its own stream would have. */
 enum { FAKE_NO_NUMBER = 999999999 };
 
+/* A call takes so long, and so much longer while kernels are recorded. */
+enum { FAKE_CALL_NS = 1000, FAKE_ADDED_NS = 2000 };
+
 #define FAKE_DEVICE_END UINT64_C(0x100000000)
 
 struct fake_stream {
@@ -58,6 +61,7 @@ struct fake_cupti {
     CUpti_BuffersCallbackRequestFunc request;
     CUpti_BuffersCallbackCompleteFunc complete;
     CUpti_TimestampCallbackFunc now;
+    atomic_bool kernels;          /* are recorded */
     bool zeroed;                  /* the buffers are, it was told */
     const char *holder;           /* another subscriber; NULL: there is none */
     atomic_size_t dropped;        /* records, which the next buffer tells of */

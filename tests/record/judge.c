@@ -43,6 +43,7 @@ static const struct {
     {"range", "itts"},
     {"frames", "if"},
     {"cost", "siii"},
+    {"added", "siii"},
     {"lost", "is"},
     {"note", "s"},
     {"end", "ts"},
@@ -239,7 +240,8 @@ int main(int argc, char **argv)
         if (i == 0)
             continue;
         const char *kind = fold(line, names);
-        if (strcmp(kind, "name") == 0 || strcmp(kind, "cost") == 0)
+        if (strcmp(kind, "name") == 0 || strcmp(kind, "cost") == 0 ||
+            strcmp(kind, "added") == 0)
             continue;
         json_dumpf(line, stdout, JSON_COMPACT);
         putchar('\n');

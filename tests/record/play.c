@@ -23,6 +23,9 @@ static _Thread_local uint32_t number;
 
 /* --- the libraries --- */
 
+static void runtime_called(unsigned id, const void *params, bool begins);
+static void (*spin)(long ns);
+
 static void *must(void *found, const char *what)
 {
     if (found != NULL)
@@ -49,6 +52,11 @@ void play_begin(void)
     *(void **)&find = dlsym(fake, "fake_cupti");
     *(void **)&driver_lock = must(dlsym(driver, "fake_driver_lock"), "fake driver");
     own_captured = must(dlsym(driver, "fake_thread_captures"), "fake driver");
+    void *runtime = must(dlopen("libcudart.so.13", RTLD_NOW), "libcudart.so.13");
+    *(void **)&spin = must(dlsym(runtime, "fake_spin"), "fake runtime");
+    void (**told)(unsigned, const void *, bool) =
+        must(dlsym(runtime, "fake_runtime_called"), "fake runtime");
+    *told = runtime_called;
     if (find != NULL) { /* an old CUPTI has nothing */
         cupti = find();
         cupti->driver_lock = driver_lock();
@@ -186,6 +194,49 @@ void play_activity(const void *record, size_t bytes)
         if (!put)
             play_deliver();
     }
+}
+
+/* The recorder itself makes calls: CUPTI tells of these, of the driver's within them, and of
+ * their kernels. */
+static void runtime_called(unsigned id, const void *params, bool begins)
+{
+    static uint64_t shared;
+    const bool told =
+        cupti != NULL && cupti->called != NULL && cupti->api[CUPTI_CB_DOMAIN_RUNTIME_API][id];
+    const bool launches = id == CUPTI_RUNTIME_TRACE_CBID_cudaLaunchKernel_v7000;
+    const bool recorded = cupti != NULL && atomic_load(&cupti->kernels);
+    int result = 0;
+    if (begins && depth++ == 0)
+        number = atomic_fetch_add(&numbers, 1) + 1;
+    const CUpti_CallbackData data = {
+        .callbackSite = begins ? CUPTI_API_ENTER : CUPTI_API_EXIT,
+        .functionParams = params,
+        .functionReturnValue = &result,
+        .symbolName = launches ? "nothing" : NULL,
+        .context = (CUcontext)play_in,
+        .contextUid = play_in->number,
+        .correlationData = &shared,
+        .correlationId = number,
+    };
+    if (told)
+        cupti->called(NULL, CUPTI_CB_DOMAIN_RUNTIME_API, id, &data);
+    if (launches && begins) {
+        cuLaunchKernel_params driver = {.f = (CUfunction)play_in};
+        play_call_alone(&(struct played){PLAY_DRIVER(cuLaunchKernel), .name = "cuLaunchKernel",
+                                         .params = &driver});
+    }
+    if (recorded && begins)
+        spin(FAKE_ADDED_NS);
+    if (recorded && launches && !begins) {
+        const CUpti_ActivityKernel10 record = {.kind = CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL,
+                                               .contextId = play_in->number,
+                                               .correlationId = number,
+                                               .name = "nothing"};
+        play_activity(&record, sizeof record);
+        if (number % 16 == 0)
+            play_deliver();
+    }
+    depth -= !begins;
 }
 
 int play_buffers(int most)
