@@ -290,7 +290,7 @@ static void find_busiest(struct traced *traced)
 }
 
 bool traced_begin(struct traced *traced, const struct timeline *timeline,
-                  const struct machine *machine)
+                  const struct critical *critical, const struct machine *machine)
 {
     size_t calls = timeline->call_count + (size_t)1, ops = timeline->span_count + (size_t)1;
     *traced = (struct traced){.timeline = timeline, .engine = ENGINE_NONE};
@@ -305,6 +305,8 @@ bool traced_begin(struct traced *traced, const struct timeline *timeline,
     traced->loads.items = arena_zeros(arena, 2 * calls, sizeof *traced->loads.items);
     traced->held.items = arena_zeros(arena, 2 * calls, sizeof *traced->held.items);
     traced->room = arena_zeros(arena, 2 * calls, sizeof(int64_t));
+    traced->added_ns = arena_zeros(arena, ops, sizeof *traced->added_ns);
+    traced->later_ns = arena_zeros(arena, calls, sizeof *traced->later_ns);
     if (arena->full || analyse(timeline, &traced->analysis, NULL) != STATUS_OK)
         return false;
     find_rates(traced, machine);
@@ -317,6 +319,7 @@ bool traced_begin(struct traced *traced, const struct timeline *timeline,
     pace_find_turns(traced);
     pace_find_threads(traced);
     pace_find_work(traced);
+    pace_find_added(traced, critical);
     find_rounds(traced);
     launched_find(traced);
     return !arena->full;

@@ -44,6 +44,9 @@ struct traced {
     double pinned_rate[2];    /* of copies of that, in and out, in bytes a ns; 0: not known */
     uint32_t *issued;         /* by call: the op that it issued; SPAN_NONE: none */
     uint32_t *call_before;    /* by call: the one before it on its thread; SPAN_NONE: none */
+    int64_t *added_ns;        /* by op: how much later it began since it was recorded; */
+    int64_t *later_ns;        /* by call: how much later it ended; */
+    int64_t added_all_ns;     /* and all of it */
     uint32_t *first_launches; /* by the kernel's name: the first that ran */
     struct holds loads, held; /* of loads of code, and of any call */
     int64_t launch_ns;        /* the median of the launches' calls */
@@ -69,11 +72,11 @@ struct traced {
     bool few_ops;   /* so few that nothing could overlap much */
 };
 
-/* Looks all that up. Where no copies of page-locked memory tell their rate, the device's
- * machine file does, if there is any (NULL: none). Returns false when memory runs out;
- * traced_end() in any case. */
+/* Looks all that up, with what held the ops. Where no copies of page-locked memory tell their
+ * rate, the device's machine file does, if there is any (NULL: none). Returns false when memory
+ * runs out; traced_end() in any case. */
 bool traced_begin(struct traced *traced, const struct timeline *timeline,
-                  const struct machine *machine);
+                  const struct critical *critical, const struct machine *machine);
 void traced_end(struct traced *traced);
 
 /* For traced_begin(), when it knows which call issued which op: finds the first launches of
@@ -137,6 +140,11 @@ void pace_find_turns(struct traced *traced);
 void pace_find_threads(struct traced *traced);
 void pace_find_work(struct traced *traced);
 
+/* Finds how much later ops began for their being recorded. */
+void pace_find_added(struct traced *traced, const struct critical *critical);
+
+/* How the device followed, as it would have if nothing had been recorded, as far as what that
+ * took is known. */
 struct pace {
     uint32_t ops;
     uint32_t

@@ -117,10 +117,36 @@ static void find_near(struct foreign_pieces *pieces, enum verdict_code none)
     }
 }
 
+/* Leaves what recording took of a time to the rest. Returns it: what it took of a call there,
+ * and no more than *left_ns, of which it is taken, and the time have. */
+static int64_t leave_recording(struct judge *judge, int64_t call_ns, int64_t time_ns,
+                               int64_t *left_ns)
+{
+    const int64_t taken_ns = later(earlier(call_ns, earlier(time_ns, *left_ns)), 0);
+    account_charge(&judge->charges, VERDICT_REST, taken_ns, (struct loss){0});
+    judge->rest_ns[REST_RECORDING] += taken_ns;
+    *left_ns -= taken_ns;
+    return taken_ns;
+}
+
+/* Returns what recording took of the calls in an idle time. */
+static int64_t added_in(const struct foreign_pieces *pieces, struct loss idle)
+{
+    int64_t now_ns = idle.end_ns, sum_ns = 0;
+    for (uint32_t i = 0; i < pieces->count && now_ns > idle.start_ns; i++) {
+        const struct foreign_piece *piece = &pieces->items[i];
+        const int64_t start_ns = later(piece->start_ns, idle.start_ns);
+        sum_ns += later(earlier(piece->added_ns, now_ns - start_ns), 0);
+        now_ns = earlier(now_ns, start_ns);
+    }
+    return sum_ns;
+}
+
 /* Charges an idle time to what kept op `index` from starting or, with `whole`, from ending any
- * sooner, and what this does not reach and what has no cause to `none`. */
+ * sooner, and what this does not reach and what has no cause to `none`. Recording took
+ * `added_ns` of it: of the calls in it and, where that is more, of those before. */
 static void charge_idle(struct judge *judge, struct loss idle, uint32_t index, bool whole,
-                        enum verdict_code none, struct foreign_pieces *pieces)
+                        enum verdict_code none, int64_t added_ns, struct foreign_pieces *pieces)
 {
     struct account *charges = &judge->charges;
     int64_t now_ns = idle.end_ns;
@@ -131,11 +157,14 @@ static void charge_idle(struct judge *judge, struct loss idle, uint32_t index, b
     if (none == VERDICT_FEW_TILES)
         none = judge->timeline->partial ? VERDICT_UNKNOWN : way_of(judge, pieces);
     find_near(pieces, none);
+    idle.start_ns += leave_recording(judge, added_ns - added_in(pieces, idle),
+                                     idle.end_ns - idle.start_ns, &added_ns);
     for (uint32_t i = 0; i < pieces->count && now_ns > idle.start_ns; i++) {
         const struct foreign_piece *piece = &pieces->items[i];
         int64_t start_ns = later(piece->start_ns, idle.start_ns);
         if (start_ns >= now_ns)
             continue;
+        now_ns -= leave_recording(judge, piece->added_ns, now_ns - start_ns, &added_ns);
         account_charge(charges, piece->near, now_ns - start_ns,
                        (struct loss){start_ns, now_ns, idle.span});
         if (piece->step && piece->near == VERDICT_SMALL_TILES)
@@ -154,22 +183,24 @@ static bool charge_all(struct judge *judge)
     const struct resource engine = {judge->trace.engine, 0, 0};
     struct span **spans = malloc((timeline->span_count + (size_t)1) * sizeof *spans);
     struct foreign_pieces pieces = {0};
-    int64_t reached_ns = 0;
+    int64_t reached_ns = 0, added_ns = 0;
     const size_t count = spans != NULL ? timeline_engine_spans(timeline, engine, spans) : 0;
     uint32_t index = SPAN_NONE;
     for (size_t i = 0; i < count; i++) {
         index = (uint32_t)(spans[i] - timeline->spans);
         charge_idle(judge, (struct loss){reached_ns, spans[i]->start_ns, index}, index, false,
-                    i == 0 ? VERDICT_FEW_TILES : VERDICT_UNKNOWN, &pieces);
+                    i == 0 ? VERDICT_FEW_TILES : VERDICT_UNKNOWN,
+                    later(judge->trace.added_ns[index] - added_ns, 0), &pieces);
         account_charge(&judge->charges, VERDICT_PAGEABLE_MEMORY, judge->trace.slower_ns[index],
                        (struct loss){spans[i]->start_ns, spans[i]->end_ns, index});
         reached_ns = later(reached_ns, spans[i]->end_ns);
+        added_ns = later(added_ns, judge->trace.added_ns[index]);
     }
     const uint32_t last = traced_ended_by(&judge->trace, INT64_MAX);
     if (last != SPAN_NONE) {
         const int64_t end_ns = timeline->spans[last].end_ns;
         charge_idle(judge, (struct loss){reached_ns, end_ns, index}, last, true,
-                    VERDICT_FEW_TILES, &pieces);
+                    VERDICT_FEW_TILES, 0, &pieces);
         reached_ns = later(reached_ns, end_ns);
     }
     /* Behind all ops: callbacks, waits. */
@@ -335,6 +366,7 @@ static void settle_all(struct judge *judge, struct verdicts *verdicts)
 {
     const struct limit *limit = judge->facts->limit;
     settle(judge);
+    verdicts->recording_ns = judge->recording_ns;
     if (judge->facts->plan == NULL || judge->facts->model == NULL || limit == NULL)
         return;
     judge->limit_ns = earlier(limit->ns, judge->time_ns);
@@ -364,7 +396,7 @@ void foreign_charge(struct judge *judge, struct verdicts *verdicts)
     const struct verdict_case *facts = judge->facts;
     struct traced *trace = &judge->trace;
     account_begin(&judge->charges, facts->timeline);
-    bool done = traced_begin(trace, facts->timeline, facts->rates);
+    bool done = traced_begin(trace, facts->timeline, facts->critical, facts->rates);
     const bool any = done && trace->engine != ENGINE_NONE;
     /* Pages that move, and ops that are not here, keep ops as another process would. */
     if (done && (facts->timeline->more_ran || facts_moves_pages(judge)))
@@ -376,6 +408,7 @@ void foreign_charge(struct judge *judge, struct verdicts *verdicts)
     if (!done)
         (void)error_no_memory(&judge->why, "to judge %u spans", facts->timeline->span_count);
     judge->time_ns = trace->analysis.time_ns;
+    judge->recording_ns = trace->added_all_ns;
     *verdicts = (struct verdicts){.time_ns = judge->time_ns,
                                   .limit_ns = trace->busy_ns,
                                   .page_locked = trace->busy_ns < trace->most_ns,

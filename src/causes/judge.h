@@ -199,6 +199,7 @@ struct foreign_piece {
         link; /* the reason why it began only when the next, earlier one was over */
     enum verdict_code near; /* what it is charged to */
     uint32_t span;          /* SPAN_NONE: the host's */
+    uint32_t added_ns;      /* of a call: what recording took of it */
     bool step;              /* the device's way on from one op to the next */
 };
 struct foreign_pieces {

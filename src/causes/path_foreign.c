@@ -53,6 +53,15 @@ static void add(struct foreign_pieces *pieces, int64_t start_ns, int64_t end_ns,
                                     .span = span};
 }
 
+/* Adds a call of the host's, or the part of it from `start_ns` to `end_ns`. */
+static void add_call(const struct judge *judge, struct foreign_pieces *pieces, uint32_t index,
+                     int64_t start_ns, int64_t end_ns, enum verdict_code cause, uint32_t span)
+{
+    add(pieces, start_ns, end_ns, cause, VERDICT_REST, span);
+    if (!pieces->full)
+        pieces->items[pieces->count - 1].added_ns = judge->timeline->calls[index].added_ns;
+}
+
 /* --- the host --- */
 
 /* Returns true if a copy in, which the host waits for, is so small that it only waits for other
@@ -141,8 +150,8 @@ static void walk_host(const struct judge *judge, uint32_t index, int64_t from_ns
             add(pieces, now_ns - given_ns, now_ns, VERDICT_ALLOC_IN_STREAM, VERDICT_REST,
                 SPAN_NONE);
         now_ns -= given_ns;
-        add(pieces, calls[i].start_ns, now_ns, foreign_call_cause(judge, i), VERDICT_REST,
-            SPAN_NONE);
+        add_call(judge, pieces, i, calls[i].start_ns, now_ns, foreign_call_cause(judge, i),
+                 SPAN_NONE);
         now_ns = earlier(now_ns, calls[i].start_ns);
     }
 }
@@ -185,7 +194,7 @@ static void walk_issue(const struct judge *judge, uint32_t index, uint32_t call,
     if (way_ns > 0)
         add(pieces, returned_ns, span->start_ns,
             way_ns > TRACED_LATE_NS ? late : VERDICT_SMALL_TILES, VERDICT_REST, index);
-    add(pieces, own->start_ns, returned_ns, cause, VERDICT_REST, index);
+    add_call(judge, pieces, call, own->start_ns, returned_ns, cause, index);
 }
 
 /* --- ops --- */

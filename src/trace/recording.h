@@ -78,10 +78,11 @@ struct recorded_times {
 struct recorded_call {
     uint64_t id;
     int64_t start_ns, end_ns;
-    uint32_t thread; /* numbered as threads first call, from 0 */
-    int32_t result;  /* CUDA's error code; 0: none */
-    uint16_t row;    /* of the table of calls (plan/host_call.h) */
-    uint8_t effect;  /* enum recorded_effect */
+    uint32_t thread;   /* numbered as threads first call, from 0 */
+    uint32_t added_ns; /* of the time since the thread's call before: what recording took */
+    int32_t result;    /* CUDA's error code; 0: none */
+    uint16_t row;      /* of the table of calls (plan/host_call.h) */
+    uint8_t effect;    /* enum recorded_effect */
     bool known;      /* EFFECT_LAUNCH: the arguments' layout is; EFFECT_FUNCTION: its times are;
                         EFFECT_RECORD: the event keeps the time */
     bool touched;    /* EFFECT_LAUNCH: its words are threes, an address, bytes, and a sum of 1
@@ -143,10 +144,12 @@ struct recorded_race {
     } sides[2];
 };
 
-/* The recorder's own callbacks took that long in all, in so many calls that were looked at. */
+/* The recorder's own callbacks took that long in all, in so many calls that were looked at; and
+ * how long such a call of the recorder's takes while it is recorded, and alone: 0 where that
+ * was not measured. */
 struct recording_cost {
     uint64_t calls;
-    int64_t sum_ns;
+    int64_t sum_ns, recorded_ns, alone_ns;
 };
 
 enum recording_end { RECORDING_CUT, RECORDING_EXIT, RECORDING_LIMIT, RECORDING_STOP };

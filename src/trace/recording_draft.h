@@ -78,6 +78,7 @@ struct draft {
     struct names stream_numbers, threads;                /* as they were met */
     uint32_t *moved;   /* streams: by number as they were met, their index */
     uint32_t *numbers; /* threads: likewise, as they first call; RECORDING_NONE: never */
+    int64_t *ended_ns; /* by thread: its latest call */
     bool ended;        /* its end was read */
     bool lenient;      /* of what has one id the first counts: another program wrote it */
     bool libraries;    /* some calls are a library's */

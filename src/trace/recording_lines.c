@@ -249,7 +249,7 @@ static void take_lost(struct draft *draft, const struct line_value *v)
 }
 
 /* A kind that has no row here is one that this reader does not know. */
-static void take_cost(struct draft *draft, const struct line_value *v)
+static struct recording_cost *cost_of(struct draft *draft, const struct line_value *v)
 {
     static const struct draft_word kinds[] = {
         {"call", EFFECT_NONE},        {"copy", EFFECT_COPY},
@@ -259,9 +259,25 @@ static void take_cost(struct draft *draft, const struct line_value *v)
         {"graph", EFFECT_GRAPH},      {NULL, -1}};
     const int kind = draft_meaning(v[1].text, kinds);
     draft->recording->costs_known = true;
-    if (kind >= 0)
-        draft->recording->costs[kind] = (struct recording_cost){
-            .calls = v[2].number, .sum_ns = (int64_t)(v[3].number + v[4].number)};
+    return kind >= 0 ? &draft->recording->costs[kind] : NULL;
+}
+
+static void take_cost(struct draft *draft, const struct line_value *v)
+{
+    struct recording_cost *cost = cost_of(draft, v);
+    if (cost == NULL)
+        return;
+    cost->calls = v[2].number;
+    cost->sum_ns = (int64_t)(v[3].number + v[4].number);
+}
+
+static void take_added(struct draft *draft, const struct line_value *v)
+{
+    struct recording_cost *cost = cost_of(draft, v);
+    if (cost == NULL)
+        return;
+    cost->recorded_ns = (int64_t)v[3].number;
+    cost->alone_ns = (int64_t)v[4].number;
 }
 
 static void take_end(struct draft *draft, const struct line_value *v)
@@ -324,6 +340,7 @@ static const struct form {
     {"migration", "sttnns", take_migration, EFFECT_NONE, {0}},
     {"race", "nnDnuSDnuS", take_race, EFFECT_NONE, {0}},
     {"cost", "sntt", take_cost, EFFECT_NONE, {0}},
+    {"added", "sntt", take_added, EFFECT_NONE, {0}},
     {"lost", "nS", take_lost, EFFECT_NONE, {0}},
     {"note", "s", take_note, EFFECT_NONE, {0}},
     {"end", "Ts", take_end, EFFECT_NONE, {0}},

@@ -156,6 +156,56 @@ static void order_threads(struct draft *draft)
         ranges[i].thread = draft->numbers[ranges[i].thread];
 }
 
+/* --- what recording took --- */
+
+/* What CUPTI takes at least of a call that hands an op to the device, as measured on an H200
+ * (bench/results/h200-2026-11-29-loops.txt): for recorders that did not measure it. */
+enum { CUPTI_CALL_NS = 1000 };
+
+/* Returns what the recorder's own callbacks took of a call; 0 where too few were looked at. */
+static int64_t callbacks_ns(const struct recording_cost *cost)
+{
+    enum { LEAST = 8 };
+    return cost->calls >= LEAST ? cost->sum_ns / (int64_t)cost->calls : 0;
+}
+
+/* Returns what recording took of a call that ended `length_ns` after its thread's call before:
+ * the part that it takes of the calls that were measured, since a call that does more, or a
+ * processor that is slower then, takes longer in both; but no more than twice what it took of
+ * those. About a quarter of it lies before the call. Half of the time is the program's and
+ * CUDA's in any case where nothing was measured. */
+static int64_t added_ns(const struct recording *recording, const struct recorded_call *call,
+                        int64_t length_ns)
+{
+    const enum recorded_effect effect = (enum recorded_effect)call->effect;
+    const bool hands_over =
+        effect == EFFECT_COPY || effect == EFFECT_SET || effect == EFFECT_LAUNCH;
+    const bool waits = effect == EFFECT_SYNC_STREAM || effect == EFFECT_SYNC_EVENT;
+    const struct recording_cost *cost = &recording->costs[waits ? EFFECT_SYNC_DEVICE : effect];
+    const int64_t more_ns = later(cost->recorded_ns - cost->alone_ns, 0);
+    if (cost->recorded_ns == 0)
+        return earlier(callbacks_ns(cost) + (hands_over ? CUPTI_CALL_NS : 0), length_ns / 2);
+    const int64_t own_ns = earlier(length_ns, call->end_ns - call->start_ns + more_ns / 4);
+    return earlier((int64_t)((double)own_ns * (double)more_ns / (double)cost->recorded_ns),
+                   2 * more_ns);
+}
+
+static void find_added(struct draft *draft)
+{
+    const struct recording *recording = draft->recording;
+    struct recorded_call *calls = draft->calls.items;
+    int64_t *ended_ns = draft->ended_ns;
+    for (size_t i = 0; i < draft->calls.count && recording->costs_known; i++) {
+        struct recorded_call *call = &calls[i];
+        const int64_t before_ns = ended_ns[call->thread];
+        const int64_t from_ns =
+            before_ns > 0 ? earlier(before_ns, call->start_ns) : call->start_ns;
+        call->added_ns = (uint32_t)earlier(
+            later(added_ns(recording, call, call->end_ns - from_ns), 0), UINT32_MAX);
+        ended_ns[call->thread] = call->end_ns;
+    }
+}
+
 /* --- names, ops --- */
 
 /* Puts the names in order of their ids. */
@@ -355,6 +405,7 @@ static void take_tables(struct draft *draft)
     const size_t streams = draft->streams.count;
     draft->moved = arena_zeros(arena, streams, sizeof *draft->moved);
     draft->numbers = arena_ones(arena, draft->threads.count, sizeof *draft->numbers);
+    draft->ended_ns = arena_zeros(arena, draft->threads.count, sizeof *draft->ended_ns);
     recording->streams = arena_zeros(arena, streams, sizeof *recording->streams);
     recording->names = arena_zeros(arena, draft->names.count, sizeof *recording->names);
     recording->lines = arena_zeros(arena, draft->lines.count, sizeof *recording->lines);
@@ -376,10 +427,10 @@ static void order_rest(struct draft *draft)
 enum status draft_close(struct draft *draft)
 {
     static void (*const steps[])(struct draft * draft) = {
-        take_tables,       order_devices, order_contexts,    join_streams, order_streams,
-        order_calls,       order_threads, join_effects,      order_names,  join_ops,
-        draft_join_staged, place_ops,     draft_time_staged, join_lines,   join_races,
-        order_rest,        keep,          draft_settle_rows};
+        take_tables, order_devices,     order_contexts, join_streams,      order_streams,
+        order_calls, order_threads,     join_effects,   find_added,        order_names,
+        join_ops,    draft_join_staged, place_ops,      draft_time_staged, join_lines,
+        join_races,  order_rest,        keep,           draft_settle_rows};
     for (size_t i = 0; i < sizeof steps / sizeof steps[0] && !draft_failed(draft); i++)
         steps[i](draft);
     draft_free(draft);

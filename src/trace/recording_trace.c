@@ -180,6 +180,7 @@ static void add_calls(struct maker *maker)
                                              .end_ns = call->end_ns,
                                              .thread = call->thread,
                                              .row = call->row,
+                                             .added_ns = call->added_ns,
                                              .not_ready = call->result == NOT_READY};
         if ((call->effect == EFFECT_WAIT || call->effect == EFFECT_RECORD) &&
             call->stream != RECORDING_NONE)

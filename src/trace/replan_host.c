@@ -100,35 +100,11 @@ int64_t replan_call_ns(const struct replan *replan, const struct recorded_call *
 
 /* --- what recording takes --- */
 
-/* What CUPTI takes at least of a call that hands an op to the device, as measured on an H200
- * (bench/results/h200-2026-11-29-loops.txt). */
-enum { CUPTI_CALL_NS = 1000 };
-
-/* Returns what the recorder's own callbacks took of a call; 0 where too few were looked at. */
-static int64_t callbacks_ns(const struct recording *recording, uint8_t effect)
-{
-    enum { LEAST = 8 };
-    const bool waits = effect == EFFECT_SYNC_STREAM || effect == EFFECT_SYNC_EVENT;
-    const struct recording_cost *cost =
-        &recording->costs[waits ? (uint8_t)EFFECT_SYNC_DEVICE : effect];
-    return cost->calls >= LEAST ? cost->sum_ns / (int64_t)cost->calls : 0;
-}
-
-/* Half of the time since the call before is the program's and CUDA's in any case: the calls
- * that were looked at need not be like this one. */
 void replan_note_cost(struct replan *replan, const struct recorded_call *call)
 {
     struct replan_thread *thread = &replan->threads[replan_thread_of(replan, call)];
-    const bool hands_over = call->effect == EFFECT_COPY || call->effect == EFFECT_SET ||
-                            call->effect == EFFECT_LAUNCH;
-    const int64_t from_ns = thread->called_ns > 0 ? thread->called_ns : call->start_ns;
-    const int64_t cost_ns =
-        callbacks_ns(replan->recording, call->effect) + (hands_over ? CUPTI_CALL_NS : 0);
     thread->cost_ns += thread->call_cost_ns;
-    thread->call_cost_ns =
-        replan->recording->costs_known
-            ? later(earlier(cost_ns, (call->end_ns - earlier(from_ns, call->start_ns)) / 2), 0)
-            : 0;
+    thread->call_cost_ns = call->added_ns;
 }
 
 void replan_take_cost(struct replan *replan, const struct recorded_call *call,
@@ -137,7 +113,7 @@ void replan_take_cost(struct replan *replan, const struct recorded_call *call,
     struct replan_thread *thread = &replan->threads[seen->thread];
     seen->cost = (struct recorded_cost){
         .host_ns = (uint32_t)earlier(thread->cost_ns, seen->host_ns),
-        .call_ns = (uint32_t)earlier(thread->call_cost_ns, seen->call_ns / 2),
+        .call_ns = (uint32_t)earlier(thread->call_cost_ns, later(seen->call_ns - 1, 0)),
     };
     seen->by_node = replan->recording->costs_known && call->effect == EFFECT_GRAPH;
     thread->cost_ns = thread->call_cost_ns = 0;

@@ -2,6 +2,7 @@
  * the causes with their evidence and their fixes. */
 #include "core/units.h"
 #include "report/report.h"
+#include "trace/trace.h"
 #include "writers/cause.h"
 #include "writers/writer.h"
 
@@ -97,6 +98,40 @@ static bool lacks_ops(const struct run_report *run)
            run->verdicts.modelled_ns < run->verdicts.time_ns;
 }
 
+/* Returns what recording took of a call of that kind, in the mean; 0: there is none. */
+static int64_t recording_each_ns(const struct timeline *timeline, enum host_call_kind kind)
+{
+    int64_t sum_ns = 0, count = 0;
+    for (uint32_t i = 0; i < timeline->call_count; i++) {
+        const bool is_one = host_call_kind(timeline->calls[i].row) == kind;
+        sum_ns += is_one ? timeline->calls[i].added_ns : 0;
+        count += is_one;
+    }
+    return count > 0 ? sum_ns / count : 0;
+}
+
+/* Says what recording took, and what the program takes without it. */
+static void put_recording(FILE *out, const struct run_report *run,
+                          const struct writer_style *style)
+{
+    const struct verdicts *verdicts = &run->verdicts;
+    const int64_t bare_ns = verdicts->time_ns - verdicts->recording_ns;
+    const int64_t launch_ns = recording_each_ns(&run->timeline, CALL_LAUNCH);
+    const int64_t each_ns =
+        launch_ns > 0 ? launch_ns : recording_each_ns(&run->timeline, CALL_COPY);
+    const uint32_t passes = run->trace != NULL ? run->trace->loop.passes : 0;
+    char all[UNITS_TEXT], each[UNITS_TEXT], bare[UNITS_TEXT];
+    if (percent_of(verdicts->recording_ns, verdicts->time_ns) < 1)
+        return;
+    writer_print_words(out, style->width, INDENT,
+                       "  Recording itself took about %s of that, %s of each %s: without it %s "
+                       "takes about %s.%s",
+                       units_time(verdicts->recording_ns, all), units_time(each_ns, each),
+                       launch_ns > 0 ? "launch" : "copy's call", passes > 0 ? "a pass" : "it",
+                       units_time(passes > 0 ? bare_ns / passes : bare_ns, bare),
+                       verdicts->limit_known ? " Times with a fix are without it, too." : "");
+}
+
 static void put_limit(FILE *out, const struct run_report *run, const char *name,
                       const struct writer_style *style)
 {
@@ -145,11 +180,7 @@ static void put_limit(FILE *out, const struct run_report *run, const char *name,
                            "a fix to be predicted: a machine file of this very machine "
                            "(pipeline calibrate, --machine) may come nearer.",
                            units_time(verdicts->modelled_ns, limit), time);
-    if (verdicts->limit_known && percent_of(verdicts->recording_ns, verdicts->time_ns) >= 1)
-        writer_print_words(
-            out, style->width, INDENT,
-            "  Recording took about %s of that: times with a fix are without it.",
-            units_time(verdicts->recording_ns, limit));
+    put_recording(out, run, style);
 }
 
 /* Returns true if the first cause that can be fixed is the one that cost most. */
