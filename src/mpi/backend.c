@@ -174,11 +174,12 @@ static enum status prepare(struct backend *backend, const struct workload *workl
     if (workload->arrays != NULL)
         common_take(workload->arrays, &backend->seen);
     enum status status = crossings_find(workload->plan, &backend->crossings, error);
-    if (status != STATUS_OK)
-        return status;
-    status = plan_portion(workload->plan, world.number, &backend->crossings, &backend->portion,
-                          error);
+    if (status == STATUS_OK)
+        status = plan_portion(workload->plan, world.number, &backend->crossings,
+                              &backend->portion, error);
+    status = world_agree(status, error); /* all take their flags together, or none does */
     if (status != STATUS_OK) {
+        plan_free(&backend->portion);
         crossings_free(&backend->crossings);
         return status;
     }

@@ -129,3 +129,15 @@ bool common_with(uint32_t rank)
 {
     return lies_before[rank];
 }
+
+bool common_flags(struct flags *flags, uint32_t count)
+{
+    bool all = true;
+    for (uint32_t rank = 0; rank < world.count; rank++)
+        all &= common_with(rank);
+    *flags = (struct flags){.count = count, .bytes = count * sizeof *flags->words};
+    flags->words = all ? map_common(flags->bytes, true) : NULL;
+    if (flags->words != NULL)
+        flags_lower(flags); /* the file began with its sign */
+    return flags->words != NULL;
+}

@@ -33,6 +33,7 @@ static struct {
     uint32_t under_way, to_send, to_come;
     uint32_t oldest; /* no crossing before it is to be sent */
     pthread_t thread;
+    bool common; /* the flags are all ranks': nothing is to be carried */
     bool runs;
     atomic_bool stops; /* nothing is to come any more */
 } courier;
@@ -130,6 +131,8 @@ enum status courier_start(struct error *error)
     if (crossings == NULL || crossings->count == 0)
         return STATUS_OK;
     flags_lower(&courier.flags);
+    if (courier.common)
+        return STATUS_OK;
     atomic_store(&courier.stops, false);
     courier.to_send = courier.to_come = courier.oldest = 0;
     for (uint32_t i = 0; i < crossings->count; i++) {
@@ -146,11 +149,11 @@ enum status courier_start(struct error *error)
 void courier_end(bool failed)
 {
     const struct crossings *crossings = courier.crossings;
-    if (!courier.runs)
-        return;
-    for (uint32_t i = 0; failed && i < crossings->count; i++)
+    for (uint32_t i = 0; failed && crossings != NULL && i < crossings->count; i++)
         if (crossings->all[i].from == world.number)
             flags_raise(&courier.flags, crossings->all[i].flag);
+    if (!courier.runs)
+        return;
     pthread_join(courier.thread, NULL);
     courier.runs = false;
 }
@@ -247,12 +250,15 @@ enum status courier_prepare(const struct crossings *crossings, struct workload *
     if (crossings->count == 0 || workload->arrays == NULL)
         return STATUS_OK;
     courier.crossings = crossings;
-    status = check_tags(crossings, error);
-    if (status == STATUS_OK)
+    courier.common = common_flags(&courier.flags, crossings->count);
+    if (!courier.common)
+        status = check_tags(crossings, error);
+    if (!courier.common && status == STATUS_OK)
         status = take_memory(crossings, error);
     if (status != STATUS_OK)
         return status;
-    write_messages(crossings, workload->arrays);
+    if (!courier.common)
+        write_messages(crossings, workload->arrays);
     workload->flags = &courier.flags;
     return STATUS_OK;
 }

@@ -96,18 +96,21 @@ void gather_times(const struct rank_run *runs, const struct ranks_seen *seen,
 
 /* --- courier.c: hands on what crosses from rank to rank during a run.
  *
- * Each rank has a flag for each record that others wait for, and a thread. Where the rank's
+ * There is a flag for each record that others wait for. Where all ranks are on one host, they
+ * have the flags in common, and what is handed on: the stream of one raises a flag, and that of
+ * the other awaits it. Else each rank has flags of its own, and a thread. Where the rank's
  * stream raises a flag, the thread sends the crossing's bytes, from the host's memory, to the
  * rank that waits; there the thread leaves them in the same place and raises that rank's flag,
  * which a stream awaits. So nobody waits but streams, and messages overlap with all else. */
 
 /* Makes ready for runs of a plan with crossings, which must outlive that, and gives `workload`
- * its flags. Without arrays nothing is handed on. STATUS_FAILED where MPI can't tell so many
- * messages apart. */
+ * its flags. Without arrays nothing is handed on. Ranks come together. STATUS_FAILED where MPI
+ * can't tell so many messages apart. */
 enum status courier_prepare(const struct crossings *crossings, struct workload *workload,
                             struct error *error);
 
-/* Lowers all flags and starts the thread. No other rank may be in a run that begins before. */
+/* Lowers all flags and starts the thread, where one is needed. No other rank may be in a run
+ * that begins before. */
 enum status courier_start(struct error *error);
 
 /* Waits until all has come and gone, and ends the thread. A rank that `failed` sends all that
@@ -134,6 +137,12 @@ void common_take(struct arrays *arrays, struct ranks_seen *seen);
 /* Returns true if, since common_take(), what this rank hands on in a buffer lies before `rank`,
  * which may be this one. */
 bool common_with(uint32_t rank);
+
+/* Takes `count` flags, all lowered, that all ranks have in common, where all of them have their
+ * buffers so: a stream then awaits the very word that another rank's stream raises. Returns
+ * false, in all ranks, where that can't be. Ranks come together; flags_free() gives them back.
+ */
+bool common_flags(struct flags *flags, uint32_t count);
 
 /* --- watch.c: notices a rank that does not live any more. --- */
 

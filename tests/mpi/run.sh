@@ -90,13 +90,17 @@ done <<'END'
 3 -k scan,scan-exclusive,scan --carry=callback --spread=chain --exchange=host -t 3
 4 -k scale,scale,scale,scale --spread=chain --exchange=host -t 2
 END
-# What ranks of one host hand on lies in memory of all of them, or goes by messages where it can't.
+# What ranks of one host hand on lies in memory of all of them, as do the flags that say so; or it goes by messages where it can't.
+mpicc -shared -fPIC -o sends.so "$home/tests/mpi/sends.c" || exit 1
 for arguments in "-k scale,scale --spread=chain --exchange=host" "-k scan --carry=callback"; do
     for common in true false; do
         unset PIPELINE_NO_COMMON
         [ $common = true ] || export PIPELINE_NO_COMMON=1
+        export LD_PRELOAD="$work/sends.so"
         # shellcheck disable=SC2086 # several words
         ranks 2 -q -n 1M -t 13 -d sim:h200 --format=json $arguments
+        unset LD_PRELOAD
+        check "common memory $common, $arguments: messages" [ $common != "$(grep -q 'a message' err && echo true || echo false)" ]
         check "common memory $common, $arguments: exit code $code" [ "$code" -eq 0 ]
         check "common memory $common, $arguments: not verified" grep -q '"verified": true' out
         check "common memory $common, $arguments: not said" [ "$(grep -c "\"common_memory\": *$common" out)" -eq 2 ]
