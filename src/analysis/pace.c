@@ -212,7 +212,7 @@ static int64_t began_later_ns(const struct traced *traced, const struct critical
     if (call != SPAN_NONE)
         moment_add(
             &free,
-            earlier(given_ns(traced, index, call) + ways->over_ns[span->engine], start_ns),
+            earlier(plus(given_ns(traced, index, call), ways->over_ns[span->engine]), start_ns),
             called_later_ns(traced, call));
     moment_add_end(&free, traced, critical->before[index], start_ns, on_ns);
     moment_add_end(&free, traced, critical->holds[index].span, start_ns, on_ns);

@@ -54,6 +54,7 @@ static void take_call(CUpti_CallbackDomain domain, CUpti_CallbackId id,
         .data = data,
         .function = own.function,
     };
+    entries_call(call.entry.end_ns);
     if (data->functionReturnValue != NULL)
         call.entry.result = *(const int32_t *)data->functionReturnValue;
     bool active = record_has_call(data->correlationId);
@@ -141,6 +142,7 @@ static void take_entry(CUpti_CallbackDomain domain, CUpti_CallbackId id,
         record_call_begins(data->correlationId);
         before_call(row, data);
         note_origin(row, data->correlationId);
+        entries_call(INT64_MAX);
         own.start_ns = record_now_ns();
         own.outside_ns = own.start_ns - begin_ns;
         own.inside_ns = 0;

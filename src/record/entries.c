@@ -31,9 +31,10 @@ static const struct {
  * there ever were threads at a time. */
 struct lane {
     struct lane *next;
-    atomic_bool taken;     /* by a thread */
-    struct chunk *writing; /* the thread's */
-    struct chunk *reading; /* the reader's */
+    atomic_bool taken;        /* by a thread */
+    _Atomic int64_t until_ns; /* of its latest call; INT64_MAX: that goes on */
+    struct chunk *writing;    /* the thread's */
+    struct chunk *reading;    /* the reader's */
     uint32_t read;
 };
 
@@ -132,6 +133,22 @@ static bool lane_take(void)
     if (has_key && lane != NULL)
         pthread_setspecific(at_thread_end, lane);
     return lane != NULL;
+}
+
+void entries_call(int64_t until_ns)
+{
+    if (own.lane != NULL || lane_take())
+        atomic_store_explicit(&own.lane->until_ns, until_ns, memory_order_relaxed);
+}
+
+bool entries_quiet(int64_t since_ns)
+{
+    bool quiet = true;
+    for (const struct lane *lane = atomic_load(&lanes); lane != NULL; lane = lane->next)
+        quiet =
+            quiet && (lane == own.lane ||
+                      atomic_load_explicit(&lane->until_ns, memory_order_relaxed) < since_ns);
+    return quiet;
 }
 
 /* Returns how many slots an entry takes without its words, and how many these are. */

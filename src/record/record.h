@@ -296,6 +296,12 @@ void entries_begin(void);
 /* Notes an entry of the calling thread's, with its words. Never blocks. */
 void entries_add(const struct entry *entry, const uint64_t *words);
 
+/* The calling thread is in a call until then; INT64_MAX: nobody knows. */
+void entries_call(int64_t until_ns);
+
+/* Returns true if no other thread is in a call, nor was since then. */
+bool entries_quiet(int64_t since_ns);
+
 /* Turns what was noted into lines. Returns true if there is more. One thread at a time. At the
  * program's end no memory is given back. */
 bool entries_write(bool at_exit);

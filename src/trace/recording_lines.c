@@ -276,8 +276,8 @@ static void take_added(struct draft *draft, const struct line_value *v)
     struct recording_cost *cost = cost_of(draft, v);
     if (cost == NULL)
         return;
-    cost->recorded_ns = (int64_t)v[3].number;
-    cost->alone_ns = (int64_t)v[4].number;
+    cost->recorded_ns = (int64_t)(v[3].number < UINT32_MAX ? v[3].number : UINT32_MAX);
+    cost->alone_ns = (int64_t)(v[4].number < UINT32_MAX ? v[4].number : UINT32_MAX);
 }
 
 static void take_end(struct draft *draft, const struct line_value *v)
