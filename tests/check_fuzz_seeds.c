@@ -36,6 +36,7 @@ static const struct {
     {"data", fuzz_npy, 8, 7},
     {"fuzz/seeds/recording", fuzz_recording, 4, 1},
     {"recordings", fuzz_recording, 2, 1},
+    {"fuzz/seeds/rewrite", fuzz_rewrite, 1, 2},
     {"fuzz/seeds/trace", fuzz_trace, 2, 0},
     {"data/traces", fuzz_trace, 3, 1},
     {"expected", fuzz_trace, 0, 3},

@@ -166,10 +166,12 @@ uint32_t tokens_begin(const struct tokens *t, uint32_t i)
 uint32_t tokens_angle(const struct tokens *t, uint32_t i)
 {
     int depth = 0;
-    for (uint32_t back = i; back > 0 && back < t->count; back--) {
-        if (token_is(t, back, ")") || token_is(t, back, "]") || token_is(t, back, "}"))
+    for (uint32_t back = i; back > 0; back--) {
+        if (token_is(t, back, ")") || token_is(t, back, "]") || token_is(t, back, "}")) {
             back = tokens_begin(t, back);
-        else if (token_is(t, back, ";") || token_is(t, back, "{") || token_is(t, back, "("))
+            if (back == 0 || back == t->count) /* nothing stands before, or opens it */
+                break;
+        } else if (token_is(t, back, ";") || token_is(t, back, "{") || token_is(t, back, "("))
             break;
         else if (token_is(t, back, ">") && !token_is(t, back - 1, "-"))
             depth++;

@@ -18,6 +18,7 @@ bool fuzz_config(const uint8_t *data, size_t size);
 bool fuzz_machine(const uint8_t *data, size_t size);
 bool fuzz_npy(const uint8_t *data, size_t size);
 bool fuzz_recording(const uint8_t *data, size_t size);
+bool fuzz_rewrite(const uint8_t *data, size_t size);
 bool fuzz_trace(const uint8_t *data, size_t size);
 
 /* Puts another figure (number `which` of those that limits are made of, and round) in the place

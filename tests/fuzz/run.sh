@@ -36,6 +36,7 @@ seeds_of() {
     machine) plain_machines ;;
     npy) echo tests/data ;;
     recording) echo tests/recordings ;;
+    rewrite) echo programs/exercises ;;
     trace) echo tests/data/traces ;;
     esac
 }
