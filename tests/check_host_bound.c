@@ -24,6 +24,7 @@ struct step {
     int thread;
     bool grows;        /* it is on more blocks in each pass */
     const char *range; /* what the program calls the time before it; NULL: nothing */
+    int before;        /* where it is recorded the recorder takes so long before it */
 };
 
 struct host_loop {
@@ -52,13 +53,14 @@ static void write_step(struct writer *writer, const struct step *step)
 {
     const bool waits = strstr(step->call, "Synchronize") != NULL;
     const bool copies = strstr(step->call, "Memcpy") != NULL;
-    const int64_t start_ns = writer->now_ns + step->elsewhere * US;
+    const int before_ns = writer->added_ns > 0 ? step->before * US : 0;
+    const int64_t start_ns = writer->now_ns + step->elsewhere * US + before_ns;
     const bool launches = strstr(step->call, "Launch") != NULL;
     int64_t end_ns = start_ns + step->takes * US + (launches ? writer->added_ns : 0);
     if (waits && writer->free_ns + 4 * US > end_ns)
         end_ns = writer->free_ns + 4 * US;
-    fprintf(writer->out, "[\"call\",%d,\"%s\",%d,%ld,%ld,0]\n", ++writer->id, step->call,
-            1 + step->thread, (long)start_ns, (long)end_ns);
+    fprintf(writer->out, "[\"call\",%d,\"%s\",%d,%ld,%ld,0,%d]\n", ++writer->id, step->call,
+            1 + step->thread, (long)start_ns, (long)end_ns, before_ns);
     if (step->range != NULL)
         fprintf(writer->out, "[\"range\",%d,%ld,%ld,\"%s\"]\n", 1 + step->thread,
                 (long)writer->now_ns + US, (long)start_ns - US, step->range);
@@ -235,7 +237,7 @@ END_TEST
 START_TEST(host_works_for_itself)
 {
     const struct verdicts verdicts =
-        judged(LOOP(50, {"cudaMemcpyAsync", 900, 4, 20, 0, false, NULL}, LAUNCH(2, 30),
+        judged(LOOP(50, {"cudaMemcpyAsync", 900, 4, 20, 0, false, NULL, 0}, LAUNCH(2, 30),
                     LAUNCH(2, 30), LAUNCH(2, 30)));
     ck_assert_int_eq(verdicts.items[0].code, VERDICT_HOST_WORK);
     ck_assert_double_gt(share(&verdicts, VERDICT_HOST_WORK), 0.7);
@@ -260,7 +262,7 @@ START_TEST(threads_take_turns)
 {
 #define OF(thread, elsewhere, works)                                                           \
     {                                                                                          \
-        "cudaLaunchKernel", (elsewhere), 6, (works), (thread), false, NULL                     \
+        "cudaLaunchKernel", (elsewhere), 6, (works), (thread), false, NULL, 0                  \
     }
     const struct verdicts verdicts =
         judged(LOOP(50, OF(0, 70, 3), OF(0, 10, 3), OF(0, 10, 3), OF(0, 10, 3), OF(0, 10, 3),
@@ -274,8 +276,8 @@ END_TEST
 START_TEST(one_launch_tells_of_the_other)
 {
     const struct verdicts verdicts =
-        judged(LOOP(1, {"cudaLaunchKernel", 1, 140, 10, 0, false, NULL},
-                    {"cudaLaunchKernel", 1, 6, 10, 0, false, NULL}));
+        judged(LOOP(1, {"cudaLaunchKernel", 1, 140, 10, 0, false, NULL, 0},
+                    {"cudaLaunchKernel", 1, 6, 10, 0, false, NULL, 0}));
     ck_assert_ptr_null(found(&verdicts, VERDICT_UNKNOWN));
 }
 END_TEST
@@ -336,7 +338,7 @@ END_TEST
 START_TEST(no_graph_of_what_grows)
 {
     const struct verdicts verdicts =
-        tried(LOOP(40, BURST(4), {"cudaLaunchKernel", 20, 6, 4, 0, true, NULL}, SYNC(5)));
+        tried(LOOP(40, BURST(4), {"cudaLaunchKernel", 20, 6, 4, 0, true, NULL, 0}, SYNC(5)));
     const struct verdict *bound = found(&verdicts, VERDICT_LAUNCH_BOUND);
     ck_assert_ptr_nonnull(bound);
     ck_assert_int_eq(bound->predicted_ns, 0);
@@ -348,7 +350,7 @@ END_TEST
 START_TEST(work_that_is_done_beside)
 {
     const struct verdicts verdicts = tried(
-        LOOP(40, {"cudaMemcpyAsync", 400, 4, 20, 0, false, NULL}, LAUNCH(1, 30), SYNC(1)));
+        LOOP(40, {"cudaMemcpyAsync", 400, 4, 20, 0, false, NULL, 0}, LAUNCH(1, 30), SYNC(1)));
     ck_assert_int_eq(verdicts.items[0].code, VERDICT_HOST_WORK);
     ck_assert_int_ge(verdicts.items[0].predicted_ns, 38 * 400 / 4 * US);
     ck_assert_int_le(verdicts.items[0].predicted_ns, 44 * 400 / 4 * US);
@@ -362,7 +364,7 @@ END_TEST
 START_TEST(start_up_is_no_work)
 {
     struct host_loop loop =
-        LOOP(40, {"cudaMemcpyAsync", 400, 4, 20, 0, false, NULL}, LAUNCH(1, 30), SYNC(1));
+        LOOP(40, {"cudaMemcpyAsync", 400, 4, 20, 0, false, NULL, 0}, LAUNCH(1, 30), SYNC(1));
     const int64_t alone_ns = tried(loop).items[0].predicted_ns;
     loop.startup_us = 900000;
     const struct verdicts verdicts = tried(loop);
@@ -521,6 +523,9 @@ START_TEST(what_recording_adds_is_no_cause)
                               fixes > 0);
             is_judged_as_bare(LOOP(40, LONG_LAUNCH(90), LONG_LAUNCH(90), SYNC(2)), added_ns,
                               fixes > 0);
+            is_judged_as_bare(LOOP(40, {.call = "cudaGetLastError", .takes = 1, .before = 15},
+                                   LONG_LAUNCH(5)),
+                              added_ns, fixes > 0);
         }
     }
 }
@@ -532,7 +537,7 @@ START_TEST(no_cause_and_no_fix_has_what_recording_took)
 {
     enum { PASSES = 50, LAUNCHES = 10, CALL_NS = 6000 };
     struct host_loop loop =
-        LOOP(PASSES, {"cudaMemcpyAsync", 900, 4, 20, 0, false, NULL}, BURST(2), SYNC(2));
+        LOOP(PASSES, {"cudaMemcpyAsync", 900, 4, 20, 0, false, NULL, 0}, BURST(2), SYNC(2));
     const struct verdicts with = tried(loop);
     loop.cost_ns = 500;
     const struct verdicts without = tried(loop);

@@ -66,6 +66,8 @@ static void take_call(CUpti_CallbackDomain domain, CUpti_CallbackId id,
     if (row->read != NULL && !row->before &&
         (call.entry.result == 0 || (row->traits & WAITS) != 0))
         row->read(&call, data->functionParams, row->own);
+    if (call.entry.kind == ENTRY_CALL && (row->traits & MAKES) != 0)
+        call.entry.hash = (uint32_t)own.outside_ns;
     if (active)
         entries_add(&call.entry, call.words);
     if (data->symbolName != NULL)
@@ -136,7 +138,9 @@ static void take_entry(CUpti_CallbackDomain domain, CUpti_CallbackId id,
     const struct call_row *row = call_row_of(domain, id);
     if (own.depth++ == 0) {
         own.looked_at = own.calls++ % LOOK_EVERY == LOOK_AT;
-        const int64_t begin_ns = own.looked_at ? record_now_ns() : 0;
+        /* Where calls that make something come from takes longer than some of these do. */
+        const bool timed = own.looked_at || (row->traits & MAKES) != 0;
+        const int64_t begin_ns = timed ? record_now_ns() : 0;
         own.function = NULL;
         graphs_call_begins();
         record_call_begins(data->correlationId);
@@ -144,7 +148,7 @@ static void take_entry(CUpti_CallbackDomain domain, CUpti_CallbackId id,
         note_origin(row, data->correlationId);
         entries_call(INT64_MAX);
         own.start_ns = record_now_ns();
-        own.outside_ns = own.start_ns - begin_ns;
+        own.outside_ns = timed ? own.start_ns - begin_ns : 0;
         own.inside_ns = 0;
     } else {
         before_call(row, data);

@@ -212,8 +212,12 @@ static void put_call(const struct entry *entry)
 {
     char name[96];
     find_name(entry, name, sizeof name);
-    FILE_LINE("call", entry->call, name, entry->thread, entry->start_ns, entry->end_ns,
-              entry->result);
+    const struct field fields[] = {FIELD(entry->call),   FIELD(name),
+                                   FIELD(entry->thread), FIELD(entry->start_ns),
+                                   FIELD(entry->end_ns), FIELD(entry->result),
+                                   FIELD(entry->hash)};
+    const bool told = entry->kind == ENTRY_CALL && entry->hash > 0;
+    file_line("call", fields, told ? 7 : 6);
 }
 
 static void put_sync(const struct entry *entry)

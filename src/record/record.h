@@ -280,7 +280,8 @@ struct entry {
     uint8_t kind, domain;
     uint16_t callback; /* CUPTI's number of the call */
     uint32_t call;     /* the correlation id */
-    uint32_t hash;     /* of samples of what a copy took; 0: not known */
+    uint32_t hash;     /* of samples of what a copy took; of a call that makes something how
+                          long the recorder took before it; 0: not known */
     uint32_t context, stream;
     int32_t result;
     uint32_t words;  /* that follow: arguments of a launch, frames; ENTRY_NO_WORDS: not known */

@@ -33,6 +33,8 @@ void take_call(struct draft *draft, const struct line_value *v)
     call->start_ns = (int64_t)v[4].number;
     call->end_ns = (int64_t)v[5].number;
     call->result = signed_of(&v[6]);
+    if (line_is_whole(&v[7]) && v[7].number <= UINT32_MAX)
+        call->added_ns = (uint32_t)v[7].number;
     call->stream = RECORDING_NONE;
     place_add(draft, &draft->call_places, call->id, 0);
 }

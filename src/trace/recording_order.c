@@ -183,6 +183,8 @@ static int64_t added_ns(const struct recording *recording, const struct recorded
     const bool waits = effect == EFFECT_SYNC_STREAM || effect == EFFECT_SYNC_EVENT;
     const struct recording_cost *cost = &recording->costs[waits ? EFFECT_SYNC_DEVICE : effect];
     const int64_t more_ns = later(cost->recorded_ns - cost->alone_ns, 0);
+    if (call->added_ns > 0) /* the recorder says it of this one */
+        return earlier(call->added_ns, length_ns);
     if (cost->recorded_ns == 0)
         return earlier(callbacks_ns(cost) + (hands_over ? CUPTI_CALL_NS : 0), length_ns / 2);
     const int64_t own_ns = earlier(length_ns, call->end_ns - call->start_ns + more_ns / 4);
