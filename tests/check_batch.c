@@ -409,12 +409,13 @@ static void assert_packing(uint64_t elements, int64_t takes_ns)
 }
 
 /* The host's cores are woken, and read and write each byte, but little is one core's; while
- * they do, nothing is issued. */
+ * they do, nothing is issued. With one slot nothing is copied out meanwhile either, and they
+ * are 1.4 times as fast. */
 START_TEST(test_time_of_packing)
 {
     const int64_t bytes = RULE_PACK_SHARE_BYTES;
-    assert_packing((uint64_t)bytes / 4, 50 + bytes / 2);
-    assert_packing((uint64_t)bytes / 4 - 4, bytes - 16);
+    assert_packing((uint64_t)bytes / 4, 50 + machine_ceil_ns((double)bytes / 2.8));
+    assert_packing((uint64_t)bytes / 4 - 4, machine_ceil_ns((double)(bytes - 16) / 1.4));
 }
 END_TEST
 

@@ -237,9 +237,9 @@ END_TEST
 /* Runs the script of the experiments on programs of the test's own, all of which are `text`. */
 static int experiments(const char *text, const char *names)
 {
-    static const char *const programs[] = {"callback", "pageable", "graph",  "l2",    "launch",
-                                           "copies",   "devices",  "memory", "tiles", "cpu",
-                                           "small",    "share",    "handoff"};
+    static const char *const programs[] = {
+        "callback", "pageable", "graph", "l2",    "launch", "copies",  "devices",
+        "memory",   "tiles",    "cpu",   "small", "share",  "handoff", "packing"};
     char path[128], command[1024];
     mkdir("experiments", 0755);
     for (size_t i = 0; i < sizeof programs / sizeof *programs; i++) {

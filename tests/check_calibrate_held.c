@@ -390,6 +390,7 @@ START_TEST(test_host_at_the_moment)
                             0.02);
     ck_assert_double_eq_tol((double)pinned.callback_ns / (double)it->own.callback_ns, 1, 0.02);
     ck_assert(pinned.spread[SPREAD_CALLS] != file.spread[SPREAD_CALLS]);
+    ck_assert_double_eq(pinned.spread[SPREAD_COPIES], file.spread[SPREAD_COPIES]);
     ck_assert_double_eq(pinned.pageable_h2d_bytes_per_s, file.pageable_h2d_bytes_per_s);
     ck_assert_double_eq(pinned.pack_bytes_per_s, file.pack_bytes_per_s);
     ck_assert_int_eq(pinned.graph_launch_node_ns, file.graph_launch_node_ns);

@@ -108,7 +108,7 @@ static const struct claim {
     {"35-allocation", "small-in-order", "small-once", 1.2, 2},
     {"36-columns", "row-by-row", "by-2d-copies", 20, 45},
     {"36-columns", "by-2d-copies", "tile-behind-tile", 1.3, 1.7},
-    {"36-columns", "packed", "by-2d-copies", 1, 1.5},
+    {"36-columns", "packed", "by-2d-copies", 1.2, 2.2},
     {"37-managed", "page-faults", "prefetched", 1.6, 2},
     {"37-managed", "prefetched", "copied", 5, 6},
     {"37-managed", "mapped", "copied", 1, 1.15},

@@ -1,6 +1,7 @@
 /* check_mapped.c - plans whose kernels work on the host's memory: no copies, and the link as
  * their bound. */
 #include "analysis/limit.h"
+#include "plan/rules_blocks.h"
 #include "sim_cases.h"
 #include "suites.h"
 
@@ -145,20 +146,26 @@ START_TEST(test_the_link_is_the_bound)
 }
 END_TEST
 
-/* Both directions are used at once from a block's second sweep on, and by launches side by side
- * and such as take another's place: only the first of four launches that each fill the GPU
- * reads while nothing is written. */
+/* Both directions are used at once once 1.7 MB have been read, by a kernel whose threads move
+ * 16 bytes at once and that leaves room on the GPU; what fills it begins anew in each launch,
+ * whatever its stream. */
 START_TEST(test_first_sweep)
 {
     struct machine machine = test_machine();
     machine.flops_per_s = 1e15;
-    struct settings settings = mapped_settings("scale", 4 * KERNEL_THREADS * 10, 1);
+    struct settings settings = mapped_settings("scale", 4 * KERNEL_THREADS * 1000, 1);
     settings.blocks = 1;
     settings.streams = 4;
     const int64_t bytes = 4 * 4 * KERNEL_THREADS; /* of a sweep of a block, each way */
+    const int64_t apart = 1700000;
     struct plan plan = test_built_on(&settings, &machine);
-    int64_t expected_ns = 2 * bytes + 9 * at_share((double)bytes);
-    ck_assert_int_le(labs((long)(sim_span_ns(&machine, &plan) - expected_ns)), 4);
+    int64_t expected_ns = 2 * apart + at_share(1000 * (double)bytes) - at_share((double)apart);
+    ck_assert_int_le(labs((long)(sim_span_ns(&machine, &plan) - expected_ns)), 1000);
+    plan_free(&plan);
+    settings.elements = 4 * KERNEL_THREADS * 10;
+    plan = test_built_on(&settings, &machine);
+    expected_ns = 2 * 10 * bytes;
+    ck_assert_int_le(labs((long)(sim_span_ns(&machine, &plan) - expected_ns)), 20);
     machine.mapped_latency_ns = 100000; /* in each sweep its threads wait for what they read */
     ck_assert_int_le(labs((long)(sim_span_ns(&machine, &plan) - 10 * 70000)), 20);
     machine.mapped_latency_ns = 0;
@@ -167,15 +174,38 @@ START_TEST(test_first_sweep)
     settings.elements = UINT64_C(4) * 8 * 4 * KERNEL_THREADS;
     settings.tiles = 4;
     plan = test_built_on(&settings, &machine);
-    expected_ns = 2 * 8 * bytes + 3 * at_share((double)(8 * bytes));
+    expected_ns = 4 * 2 * 8 * bytes;
     ck_assert_int_le(labs((long)(sim_span_ns(&machine, &plan) - expected_ns)), 8);
     plan_free(&plan);
     settings.streams = 1;
     plan = test_built_on(&settings, &machine);
     machine.kernel_gap_ns = 1; /* the next one's blocks begin when all have ended */
-    expected_ns = 4 * 2 * 8 * bytes + 3;
-    ck_assert_int_le(labs((long)(sim_span_ns(&machine, &plan) - expected_ns)), 8);
+    ck_assert_int_le(labs((long)(sim_span_ns(&machine, &plan) - expected_ns - 3)), 8);
     plan_free(&plan);
+}
+END_TEST
+
+/* So many bytes of a launch go one way after the other: those of the first sweep, of threads
+ * that move a word at once more, and never more than there are. Transposes' blocks begin one by
+ * one, so that theirs don't take the link from others. */
+START_TEST(test_reads_before_writes)
+{
+    const struct kernel *const scale = kernel_find("scale"),
+                               *const uniform = kernel_find("uniform"),
+                               *const scan = kernel_find("scan"),
+                               *const turn = kernel_find("transpose-copy");
+    ck_assert_double_eq(rule_link_apart(scale, 0.25, 17e6), 0.25);
+    ck_assert_double_eq(rule_link_apart(scale, 0.01, 17e6), 0.1);
+    ck_assert_double_eq(rule_link_apart(uniform, 0.01, 40e6), 0.25);
+    ck_assert_double_eq(rule_link_apart(uniform, 0.01, 5e6), 1);
+    ck_assert_double_eq(rule_link_apart(scan, 1, 36e6), 0.5);
+    ck_assert_double_eq(rule_link_apart(scan, 0.2, 36e6), 0.2);
+    ck_assert_double_eq(rule_link_apart(turn, 0.3, 40e6), 0.3);
+    const struct machine machine = test_machine(); /* 8 blocks */
+    ck_assert(rule_link_is_taken(&machine, scale, 8) &&
+              !rule_link_is_taken(&machine, scale, 7));
+    ck_assert(rule_link_is_taken(&machine, uniform, 1));
+    ck_assert(!rule_link_is_taken(&machine, turn, 8) && !rule_link_is_taken(&machine, scan, 8));
 }
 END_TEST
 
@@ -329,6 +359,7 @@ Suite *mapped_suite(void)
     tcase_add_test(tcase, test_only_mapped_memory_is_reached);
     tcase_add_test(tcase, test_the_link_is_the_bound);
     tcase_add_test(tcase, test_first_sweep);
+    tcase_add_test(tcase, test_reads_before_writes);
     tcase_add_test(tcase, test_one_direction_alone);
     tcase_add_test(tcase, test_latency_and_share);
     tcase_add_test(tcase, test_limit);

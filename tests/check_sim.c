@@ -408,6 +408,34 @@ START_TEST(test_only_what_bounds_a_run_moves_it)
 }
 END_TEST
 
+/* What a plan has beside copies and kernels adds what the rules are off by there: callbacks,
+ * few blocks that go over much, packing, several streams. */
+START_TEST(test_what_a_plan_has_moves_the_rest)
+{
+    const struct machine machine = test_machine();
+    const int64_t time_ns = 100000000;
+    int64_t rest[5];
+    for (int i = 0; i < 5; i++) {
+        struct plan plan = test_plan(i == 1 ? 2 : 1, 0, 1, 100 * KERNEL_THREADS);
+        struct error error = {0};
+        struct outlook outlook;
+        plan.packs = i == 4;
+        test_kernel(&plan, 0, 0, 0, i == 3 ? 100 * KERNEL_THREADS : 25, 2);
+        if (i == 2)
+            ck_assert_int_eq(
+                plan_append(&plan, &(struct op){.kind = OP_CALLBACK, .stream = 0}, &error),
+                STATUS_OK);
+        ck_assert_int_eq(interval_look_plan(&machine, 0, &plan, time_ns, &outlook, &error),
+                         STATUS_OK);
+        rest[i] = outlook.slower_ns[OUTLOOK_REST] - time_ns;
+        plan_free(&plan);
+    }
+    for (int i = 1; i < 5; i++)
+        ck_assert_int_gt(rest[i], rest[i - 1]); /* in this order it is ever more */
+    ck_assert_int_gt(rest[4], time_ns / 10);
+}
+END_TEST
+
 /* What moves two runs alike does not make it unsure which of them is faster. */
 START_TEST(test_a_gain_is_of_one_machine)
 {
@@ -449,6 +477,7 @@ Suite *sim_suite(void)
     tcase_add_test(tests, test_generated_timelines_obey_the_rules);
     tcase_add_test(tests, test_hook_hears_ends_in_order_and_can_stop);
     tcase_add_test(tests, test_only_what_bounds_a_run_moves_it);
+    tcase_add_test(tests, test_what_a_plan_has_moves_the_rest);
     tcase_add_test(tests, test_a_gain_is_of_one_machine);
     suite_add_tcase(suite, tests);
     return suite;

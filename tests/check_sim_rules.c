@@ -5,6 +5,8 @@
 #include "sim_cases.h"
 #include "suites.h"
 
+#include <math.h>
+
 /* --- the rules alone
  * ---------------------------------------------------------------------------- */
 
@@ -221,6 +223,39 @@ START_TEST(test_rule_staging)
 }
 END_TEST
 
+/* What the cores have just packed lies in their caches, where copies are slow; the more the
+ * slots hold, the less of it. A call that waits lets nothing be packed meanwhile. */
+START_TEST(test_rule_packed_copies)
+{
+    struct machine machine = test_machine();
+    machine.h2d_bytes_per_s = machine.d2h_bytes_per_s = 48e9;
+    machine.joint_bytes_per_s = 96e9;
+    machine.cpu_cores = 8;
+    struct plan plan = {.packs = true, .slots = 1, .chain_length = 1};
+    plan.chain[0] = kernel_find("sum");
+    struct op in = {.kind = OP_H2D, .copy.host = {BUFFER_HOST_PACK_IN0, 0, 8 << 20}};
+    const struct op out = {.kind = OP_D2H, .copy.host = {BUFFER_HOST_PACK_OUT, 0, 8 << 20}};
+    const double half = rule_packed_bytes_per_s(&machine, &plan, &in);
+    ck_assert_double_eq_tol(half, 32e9, 1); /* half of it at 24 GB/s */
+    ck_assert_double_eq_tol(rule_packed_bytes_per_s(&machine, &plan, &out),
+                            1 / (0.3 / 24e9 + 0.7 / 48e9), 1);
+    plan.slots = 3;
+    ck_assert_double_eq_tol(rule_packed_bytes_per_s(&machine, &plan, &in),
+                            1 / (0.1 / 24e9 + 0.9 / 48e9), 1);
+    plan.memory = MEMORY_PAGEABLE;
+    ck_assert_double_eq(rule_packed_bytes_per_s(&machine, &plan, &in), half);
+    in.copy.host.buffer = BUFFER_HOST_IN0;
+    ck_assert_double_eq(rule_packed_bytes_per_s(&machine, &plan, &in), INFINITY);
+    machine.pack_ns = 5;
+    machine.pack_bytes_per_s = 2e9;
+    ck_assert_int_eq(rule_pack_ns(&machine, &plan, 140000), 100005); /* nothing goes out */
+    plan.chain[0] = kernel_find("scale");
+    ck_assert_int_eq(rule_pack_ns(&machine, &plan, 140000), 140005);
+    plan.slots = 1;
+    ck_assert_int_eq(rule_pack_ns(&machine, &plan, 140000), 100005);
+}
+END_TEST
+
 /* --- rule 1: order and signals
  * ------------------------------------------------------------------- */
 
@@ -355,6 +390,7 @@ Suite *sim_rules_suite(void)
     tcase_add_test(tests, test_rule_sweeps);
     tcase_add_test(tests, test_rule_checks);
     tcase_add_test(tests, test_rule_staging);
+    tcase_add_test(tests, test_rule_packed_copies);
     tcase_add_test(tests, test_stream_order);
     tcase_add_test(tests, test_signals_take_time);
     tcase_add_test(tests, test_signals_wait_for_polls);

@@ -183,7 +183,7 @@ static const struct {
     {"h200", "-t 4096 --scatter --memory=mapped", "--issue=batch", VERDICT_SMALL_TILES},
     {"h200", "-t 4096 --scatter --pack", "--pack=no --issue=batch", VERDICT_PACKING},
     {"h200", "-t 4096 --scatter --pack --batch=64 --memory=pageable",
-     "--memory=pinned --pack=no --issue=batch --batch=auto", VERDICT_PACKING},
+     "--pack=no --issue=batch --batch=auto --memory=pinned", VERDICT_PACKING},
     /* No file says how an A100 or a K20c runs batches: other ways are left. */
     {"a100", "-t 4096 --scatter", "--pack", VERDICT_SMALL_TILES},
     {"k20c", "-t 16384 --scatter", "--pack", VERDICT_SMALL_TILES},

@@ -9,6 +9,7 @@ set -u
 experiments="
 callback     callback 0
 pageable     pageable 0
+packing      packing  0
 graph        graph    0
 l2           l2       0
 launch       launch   0
@@ -68,7 +69,7 @@ for name in "$@"; do
     shift 3
     # Threads that spin between loops disturb what is timed; where the loops are timed they may.
     case $name in
-    cpu | small-pack) unset OMP_WAIT_POLICY ;;
+    cpu | packing | small-pack) unset OMP_WAIT_POLICY ;;
     *) export OMP_WAIT_POLICY=passive ;;
     esac
     begin=$(date +%s)

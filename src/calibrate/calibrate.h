@@ -96,10 +96,10 @@ char *calibration_text(const struct calibration *calibration);
 /* Measures the opened device, all or what is most needed; `settings` are those it was opened
  * with; a kernel of the user's own that begins their chain is measured with those of the table,
  * and STATUS_USAGE is that it has no twin and the device is simulated; with their no_data no
- * host arrays are made, which a real device needs. Takes 768 MiB of the device's memory and 512
- * MiB of the host's. Where `settings` have several devices, the figures are of the first, which
- * plans of one device are on, but for what the host gives all of them at once: that takes 256
- * MiB of each one's memory, and as much of the host's for each. A figure that could not be
+ * host arrays are made, which a real device needs. Takes 768 MiB of the device's memory and as
+ * much of the host's. Where `settings` have several devices, the figures are of the first,
+ * which plans of one device are on, but for what the host gives all of them at once: that takes
+ * 256 MiB of each one's memory, and as much of the host's for each. A figure that could not be
  * measured is that of the machine file for such a device or, without one, what a file means
  * that leaves it out. STATUS_FAILED when a run fails, or the figures make no machine.
  * *calibration is set only on STATUS_OK. */

@@ -16,8 +16,8 @@ enum {
                   them were found 1.3 to 1.5 times as fast on an H200's host as in runs] */
     SMALL_TILES = 384,  /* more than a core's caches hold, as they come in runs */
     HEAVY_FLOPS = 1000, /* for each element of a heavy tile */
-    PACKS = 32,
-    LARGE_PACK = 8 << 20, /* two of the largest batches by default */
+    LARGE_PACK = 16 << 20,
+    PACKS = ROW_PACK_BYTES / LARGE_PACK, /* so that each reads what no cache has */
     SMALL_PACK = 2 * RULE_PACK_SHARE_BYTES,
 };
 
@@ -46,7 +46,7 @@ void calibrate_packing(struct rig *rig)
     rig_found(rig, "pack_ns", fmax(0, small.ns - copies_ns - byte_ns * SMALL_PACK), small,
               "packing 64 KiB beside copies both ways, less the bytes and the copies' calls");
     rig_found(rig, "pack_bytes_per_s", 2e9 / byte_ns, large,
-              "packing 8 MiB, less 64 KiB, beside copies of as much both ways: each byte is "
+              "packing 16 MiB, less 64 KiB, beside copies of as much both ways: each byte is "
               "read and written");
 }
 

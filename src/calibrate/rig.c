@@ -59,10 +59,12 @@ static enum status take_arrays(struct rig *rig, const struct row *row, const str
     bool large = row_needs_arrays(row);
     const struct kernel **made_for = large ? &rig->arrays_for : &rig->small_for;
     *arrays = large ? &rig->arrays : &rig->small;
-    if (alike(*made_for, row_kernel(row)))
+    const uint64_t bytes = plan->buffer_bytes[BUFFER_HOST_OUT];
+    if (alike(*made_for, row_kernel(row)) && (!large || rig->arrays_bytes >= bytes))
         return STATUS_OK;
     arrays_free(*arrays);
     *made_for = row_kernel(row);
+    rig->arrays_bytes = large ? bytes : rig->arrays_bytes;
     return arrays_create(*arrays, plan, &rig->settings, rig->error);
 }
 

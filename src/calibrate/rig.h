@@ -73,6 +73,11 @@ enum { ROW_SMALL_BYTES = 4 << 20 };
  */
 enum { ROW_ARRAY_BYTES = 128 << 20 };
 
+/* Of rows that pack: beyond the host's last cache, too. [Of 256 MiB in all, which a host's last
+ * cache of 300 MiB can hold, packs were up to 2.6 times as fast as in runs:
+ * bench/results/h200-2026-12-01-rules.txt] */
+enum { ROW_PACK_BYTES = 384 << 20 };
+
 /* The ops that a gate puts before the row: a long kernel and an event record. */
 enum { ROW_GATE_OPS = 2 };
 
@@ -123,6 +128,7 @@ struct rig {
     struct arrays arrays;         /* large host arrays, for rows that copy or use the CPU */
     struct arrays small;          /* small ones, for rows that use none but must have some */
     const struct kernel *arrays_for, *small_for; /* the kernels whose inputs they hold */
+    uint64_t arrays_bytes;                       /* of each of the large ones */
     struct arrays shared; /* for rows on several devices at once: so many as ... */
     uint32_t shared_for;  /* ... this; 0: not made yet */
     double launch_ns;     /* of `scale` on one block, set by calibrate_kernels() */

@@ -18,7 +18,7 @@ struct row_builder {
     struct plan *plan;
     uint32_t device;                           /* that this step is for */
     uint64_t host_offset[MACHINE_DEVICES_MAX]; /* by device, in its part */
-    uint64_t device_offset, cpu_offset;
+    uint64_t device_offset, cpu_offset, slot_offset;
     uint32_t event; /* recorded and waited for by this step; the gate has the first */
     struct error *error;
     enum status status;
@@ -72,8 +72,9 @@ static void plan_shape(struct row_builder *builder)
                                  : MEMORY_PINNED;
     plan->loads_lazily = row->lazy;
     plan->issue = row->graph ? ISSUE_GRAPH : row->batch > 0 ? ISSUE_BATCH : ISSUE_STREAMS;
-    uint64_t host =
-        row_needs_arrays(row) ? devices * (uint64_t)ROW_ARRAY_BYTES : ROW_SMALL_BYTES;
+    const uint64_t large =
+        strchr(row->steps, ROW_PACK) != NULL ? ROW_PACK_BYTES : ROW_ARRAY_BYTES;
+    uint64_t host = row_needs_arrays(row) ? devices * large : ROW_SMALL_BYTES;
     plan->elements = host / dtype_bytes(kernel->in);
     plan->chain[0] = kernel;
     /* The gate's kernel. It is left out where the CPU works, which would run the whole chain.
@@ -184,17 +185,17 @@ static void put_cpu(struct row_builder *builder)
     put(builder, &op);
 }
 
-/* Puts a copy from the next part of the one array to that of the other. In a run copies read
- * and write the slots between two packings, so that they are in no cache; here the parts are
- * too many for that. */
+/* Puts a copy from the next part of an array to the next of a few slots, as runs have them. */
 static void put_pack(struct row_builder *builder)
 {
+    enum { SLOTS = 3 };
     const uint64_t bytes = builder->row->bytes;
-    const uint64_t at = next_part(&builder->host_offset[0], bytes, ROW_ARRAY_BYTES);
+    const uint64_t at = next_part(&builder->cpu_offset, bytes, ROW_PACK_BYTES),
+                   slot = next_part(&builder->slot_offset, bytes, SLOTS * bytes);
     put(builder, &(struct op){.kind = OP_PACK,
                               .stream = builder->plan->streams,
                               .move = {.from = {BUFFER_HOST_IN0, at, bytes},
-                                       .to = {BUFFER_HOST_OUT, at, bytes}}});
+                                       .to = {BUFFER_HOST_OUT, slot, bytes}}});
 }
 
 /* Puts a copy from this step's device to the other of the pair, if it is to send. */

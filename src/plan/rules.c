@@ -12,6 +12,13 @@
  * in: bench/results/h200-2026-11-25-experiments-devices.csv] */
 static const double OUT_WEIGHT = 1.6;
 
+/* A copy has so much of what lies in the cores' own caches, and each core holds so much of what
+ * it has packed: rule_packed_bytes_per_s() says how both were found. */
+static const double CACHED_BYTES_PER_S = 24e9, CACHED_BY_CORE = 1 << 20, CACHED_OUT = 0.6;
+
+/* How much faster the cores pack where nothing is copied out meanwhile: rule_pack_ns(). */
+static const double PACK_ALONE = 1.4;
+
 int64_t rule_launch_ns(const struct machine *machine, enum op_kind kind)
 {
     if (op_is_copy(kind) || kind == OP_PEER)
@@ -86,6 +93,25 @@ double rule_rows_bytes_per_s(const struct machine *machine, const struct plan *p
         return INFINITY;
     return rule_rows_share(machine, op->kind, rows.bytes) *
            rule_copy_bytes_per_s(machine, op->kind, false);
+}
+
+double rule_packed_bytes_per_s(const struct machine *machine, const struct plan *plan,
+                               const struct op *op)
+{
+    const bool in = op->kind == OP_H2D;
+    const enum buffer buffer = op->copy.host.buffer;
+    if (!plan->packs || !op_is_copy(op->kind) ||
+        (buffer != BUFFER_HOST_PACK_IN0 && buffer != BUFFER_HOST_PACK_IN1 &&
+         buffer != BUFFER_HOST_PACK_OUT))
+        return INFINITY;
+    const double bytes = (double)op->copy.host.bytes;
+    const bool waits = plan->memory == MEMORY_PAGEABLE &&
+                       plan_last_kernel(plan)->shape == KERNEL_REDUCE; /* for its values */
+    const double slots = waits ? 1 : plan->slots;
+    const double turn = slots * bytes / (CACHED_BY_CORE * machine->cpu_cores);
+    const double cached = (in ? 1 : CACHED_OUT) / (1 + turn * turn);
+    const double memory = rule_copy_bytes_per_s(machine, op->kind, false);
+    return fmin(memory, 1 / (cached / CACHED_BYTES_PER_S + (1 - cached) / memory));
 }
 
 double rule_host_bytes_per_s(double asked, double alone, double most)
@@ -284,9 +310,12 @@ int64_t rule_issue_ns(const struct machine *machine, enum op_kind kind)
     return 0;
 }
 
-static int64_t pack_ns(const struct machine *machine, uint64_t bytes)
+int64_t rule_pack_ns(const struct machine *machine, const struct plan *plan, uint64_t bytes)
 {
-    const double all_cores_ns = 2e9 * (double)bytes / machine->pack_bytes_per_s;
+    const bool alone =
+        plan->packs && (plan->slots == 1 || plan_last_kernel(plan)->shape == KERNEL_REDUCE);
+    const double rate = machine->pack_bytes_per_s * (alone ? PACK_ALONE : 1);
+    const double all_cores_ns = 2e9 * (double)bytes / rate;
     if (bytes < RULE_PACK_SHARE_BYTES)
         return machine_ceil_ns(all_cores_ns / machine->cpu_core_share);
     return machine->pack_ns + machine_ceil_ns(all_cores_ns);
@@ -310,8 +339,6 @@ int64_t rule_call_ns(const struct machine *machine, const struct op *op)
 {
     if (op_is_sync(op->kind))
         return machine->sync_ns;
-    if (op->kind == OP_PACK)
-        return pack_ns(machine, op->move.to.bytes);
     if (op->alloc.ordered)
         return machine->issue_take_ns;
     return op->alloc.action == ALLOC_PAIR ? pair_ns(machine, op) : pair_ns(machine, op) / 2;

@@ -57,6 +57,18 @@ double rule_rows_share(const struct machine *machine, enum op_kind kind, uint64_
 double rule_rows_bytes_per_s(const struct machine *machine, const struct plan *plan,
                              const struct op *op);
 
+/* Rule 2. Returns the most that a copy of a slot has that the CPU packs or unpacks, in bytes a
+ * second; of any other: INFINITY. The cores hold what they have just packed in their own
+ * caches, where the copy has to look for it; in a part of it, the smaller the more all slots
+ * hold. [Measured on H200s' hosts: 4 MiB that 30 cores have just packed, or only read, are
+ * copied in in 182 us and out in 186, 87 where others were read since, and 98 packed by one
+ * core: bench/experiments/packing.cu. In runs with one slot and with four of 1 to 64 MiB, with
+ * 14 and with 30 cores, the part of the copies in that is slow is 1 / (1 + x^2) within a tenth,
+ * with x the MiB of all slots for each core, and of the copies out 0.6 of that:
+ * bench/results/h200-2026-12-01-rules.txt] */
+double rule_packed_bytes_per_s(const struct machine *machine, const struct plan *plan,
+                               const struct op *op);
+
 /* Rule 2. Returns what the host gives all devices' copies together whose links have
  * `asked` bytes per second for them: all of it up to `alone`, which one device has, and from
  * there on less and less more, up to `most`. [Measured on two and four H200s of one host, in
@@ -187,15 +199,22 @@ static inline int64_t rule_issue_batch_ns(const struct machine *machine, uint32_
 }
 
 /* Rule 6. Returns what the host's own call takes once what it waits for is done: the way back
- * from a sync, taking memory and giving it back, or packing tiles. Memory takes a time by its
+ * from a sync, or taking memory and giving it back. Memory takes a time by its
  * size beside a fixed one; a small piece of the device's comes out of one that the driver has.
  * [Measured on H200s: 66.7 us for 16 MiB of device memory and 126 for 32; on another 71 for 4
  * and 74.5 for 16; about 5 for 4 KiB. Page-locked memory: 1.2 ms for 128 KiB, 2.3 for 4 MiB,
- * 5.1 to 8.4 for 16, 16 to 21 for 32] Before the cores
- * pack they have to be woken, and all wait for the last one; less than RULE_PACK_SHARE_BYTES
- * are packed by the calling thread alone, and each more of them by one more. */
-enum { RULE_PACK_SHARE_BYTES = 32 << 10 };
+ * 5.1 to 8.4 for 16, 16 to 21 for 32] */
 int64_t rule_call_ns(const struct machine *machine, const struct op *op);
+
+/* Rule 6. Returns what the host takes to pack or unpack so many bytes. Before the cores pack
+ * they have to be woken, and all wait for the last one; less than RULE_PACK_SHARE_BYTES are
+ * packed by the calling thread alone, and each more of them by one more. A machine's rate is
+ * beside copies both ways; where nothing is copied out meanwhile they are 1.4 times as fast.
+ * [Measured on an H200's host: 30 cores packed 8 MiB at 91 GB/s beside no copies, at 92 beside
+ * copies in and at 64 beside both, 32 MiB at 62, 86 and 51:
+ * bench/results/h200-2026-12-01-rules.txt] */
+enum { RULE_PACK_SHARE_BYTES = 32 << 10 };
+int64_t rule_pack_ns(const struct machine *machine, const struct plan *plan, uint64_t bytes);
 
 /* Rule 6. Returns how long after the end of what a call had to wait for it hears of that: the
  * device writes to the host's memory, where the call looks. [Measured on an H200: calls that

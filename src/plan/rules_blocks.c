@@ -20,6 +20,10 @@ static const double READ_PART = 0.7;
  * and 25.6 in those of 4 and of 8: bench/results/h200-2026-11-25-small-tiles-staged.txt] */
 static const double MIXING_SWEEPS = 3;
 
+/* So many bytes of a launch's input are read before its writes go on beside its reads, by
+ * kernels whose threads move 16 bytes at once, or a word, and by scans: rule_link_apart(). */
+static const double APART_FOURS = 1.7e6, APART_WORDS = 10e6, APART_SCAN = 18e6;
+
 /* The part of its wait for the memory that a block waits where all that lies on the device fits
  * into the cache: for what a copy has brought, for that of a scan, whose blocks wait for one
  * another, too, and for what a launch has just written. */
@@ -185,6 +189,22 @@ double rule_link_sweep_ns(const struct machine *machine, struct link_bytes own,
     double in = own.in > 0 ? all.in / machine->h2d_bytes_per_s : 0;
     double out = own.out > 0 ? all.out / machine->d2h_bytes_per_s : 0;
     return 1e9 * larger(all.joint / machine->joint_bytes_per_s, larger(in, out));
+}
+
+bool rule_link_is_taken(const struct machine *machine, const struct kernel *kernel,
+                        uint32_t blocks)
+{
+    return kernel->shape == KERNEL_MAP && !kernel->gathers &&
+           (kernel->sweep < 4 || blocks >= machine_resident_blocks(machine));
+}
+
+double rule_link_apart(const struct kernel *kernel, double sweep, double in)
+{
+    if (kernel->shape == KERNEL_SCAN)
+        return smaller(sweep, APART_SCAN / in);
+    if (kernel->shape != KERNEL_MAP || kernel->gathers)
+        return sweep;
+    return smaller(1, kernel->sweep == 4 ? larger(sweep, APART_FOURS / in) : APART_WORDS / in);
 }
 
 double rule_link_lead_ns(const struct machine *machine, double in, double out,

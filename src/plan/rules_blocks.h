@@ -108,9 +108,26 @@ struct link_bytes rule_link_bytes(const struct machine *machine, const struct ke
 double rule_link_sweep_ns(const struct machine *machine, struct link_bytes own,
                           struct link_bytes all);
 
-/* Rules 2 and 3. Returns how much longer a launch takes whose blocks together move `in` and
- * `out` bytes in a sweep, which count as `all`, because all begin to read, and then to write,
- * at the same time: in one sweep nothing goes the other way. A launch whose blocks take the
+/* Rules 2 and 3. Returns the part of a launch that reads `in` bytes whose reads and writes go
+ * one after the other: `sweep`, what its blocks do in their first sweep, and more. Requests to
+ * read stand behind what has been written, so that the directions mix only as blocks get out of
+ * step. [Measured on H200s: launches on 0.5 to 8 MiB of mapped memory by `uniform`,
+ * `divergent`, `wave`, `scan` and transposes took 1.9 to 2 times as long as their bytes at the
+ * joint rate, in one stream and in two; on 16 to 80 MiB the time beyond their share of that
+ * rate was that of some 10 MB one after the other, of scans that of 18; of `scale`, whose
+ * threads move 16 bytes, that of one sweep, and of 1.7 MB where it has one block on each SM:
+ * bench/results/h200-2026-12-01-rules.txt, h200-2026-11-30-rules-again.txt] */
+double rule_link_apart(const struct kernel *kernel, double sweep, double in);
+
+/* Rules 2 and 3. Returns true where that part takes the link, also from the launches of other
+ * streams: of maps whose blocks fill the GPU or move words. [Measured: of `uniform` and
+ * `divergent` in two streams, and of `scale` with all blocks; transposes, whose blocks begin
+ * one by one, took 1.3 to 1.4 times as long in four] */
+bool rule_link_is_taken(const struct machine *machine, const struct kernel *kernel,
+                        uint32_t blocks);
+
+/* Rules 2 and 3. Returns how much longer a launch takes for `in` and `out` bytes, which count
+ * as `all`, of which nothing goes in while anything goes out. A launch whose blocks take the
  * places of others one by one has no such time. [Measured on an H200: `scale` on mapped memory
  * takes 153 us for 4 MiB each way where its blocks make one sweep, which is one direction after
  * the other; each further sweep takes 98 us, and in sweeps of 135 KiB all takes 105] */

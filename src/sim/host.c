@@ -105,7 +105,10 @@ static enum status end_wait(struct simulation *sim, struct host_thread *thread)
     const struct op *call = op_at(sim, thread->next);
     const struct op_recorded *seen = plan_seen(sim->plan, call);
     bool recorded = seen != NULL && call->kind == OP_ALLOC;
-    int64_t call_ns = recorded ? seen->work_ns : rule_call_ns(sim->machine, call);
+    int64_t call_ns = recorded ? seen->work_ns
+                      : call->kind == OP_PACK
+                          ? rule_pack_ns(sim->machine, sim->plan, call->move.to.bytes)
+                          : rule_call_ns(sim->machine, call);
     if (!recorded && call->kind == OP_ALLOC && call->alloc.ordered && !sim->took) {
         sim->took = true;
         call_ns += rule_first_take_ns(sim->machine);

@@ -70,15 +70,20 @@ static void set_link_work(const struct simulation *sim, const struct op *op,
         work->begin = (struct link_begin){.lead_ns = (double)machine->fault_ns};
         return;
     }
-    const struct link_bytes all = rule_link_bytes(machine, sim->plan->chain[op->kernel.link],
-                                                  &sim->plan->params, (double)in, (double)out);
+    const struct kernel *kernel = sim->plan->chain[op->kernel.link];
+    const struct link_bytes all =
+        rule_link_bytes(machine, kernel, &sim->plan->params, (double)in, (double)out);
+    const double apart = rule_link_apart(kernel, part * op->kernel.blocks, (double)in);
+    const double lead_ns =
+        rule_link_lead_ns(machine, apart * (double)in, apart * (double)out, times(all, apart));
+    const bool taken = rule_link_is_taken(machine, kernel, op->kernel.blocks);
     work->link = times(all, part);
-    const double sweep = part * op->kernel.blocks;
+    if (taken)
+        work->link.joint += part * 1e-9 * lead_ns * machine->joint_bytes_per_s;
     work->begin = (struct link_begin){
         .latency_ns = (double)rule_link_latency_ns(machine, (double)in, (double)out),
-        .lead_ns = rule_link_lead_ns(machine, sweep * (double)in, sweep * (double)out,
-                                     times(all, sweep)),
-        .read_ns = 1e9 * sweep * (double)in / machine->h2d_bytes_per_s,
+        .lead_ns = taken ? 0 : lead_ns,
+        .read_ns = 1e9 * part * op->kernel.blocks * (double)in / machine->h2d_bytes_per_s,
         .round_ns = rule_link_round_ns(machine, (double)in),
     };
 }

@@ -60,7 +60,7 @@ struct copy_engine {
     uint8_t receiver; /* of a copy to another device */
     bool draining;    /* all bytes of a staged copy have flowed, and it is not over */
     double bytes_left, bytes_per_s;
-    double most_bytes_per_s; /* that its rows leave it: rule_rows_bytes_per_s() */
+    double most_bytes_per_s; /* that its rows, or the cores' caches, leave it */
     int64_t since_ns;        /* when bytes_left was right */
 };
 
@@ -170,7 +170,7 @@ struct block_group {
  * the link's rates. */
 struct link_begin {
     double latency_ns; /* rule_link_latency_ns() */
-    double lead_ns;    /* rule_link_lead_ns(), of a sweep of all its blocks */
+    double lead_ns;    /* rule_link_lead_ns(), of what rule_link_apart() says */
     double read_ns;    /* that sweep's bytes in, before there is anything to work on */
     double round_ns;   /* rule_link_round_ns(), in each sweep of several */
 };
