@@ -171,7 +171,7 @@ static double spread_of_one(const struct rig *rig, enum machine_spread which, co
 {
     const double usual = rig->usual.spread[which], start = within_start[which];
     *how = rig->usual_how;
-    if (rig->without || rig_of_host(rig))
+    if (rig->without || (rig->scope & CALIBRATE_HOST) != 0) /* then the file has its own */
         return usual;
     *how = start > 0 ? "one pass: as calibrations of one start of an H200 differ"
                      : "one pass: half of what the machine file for this device has";
