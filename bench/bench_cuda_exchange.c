@@ -1,7 +1,6 @@
 /* bench_cuda_exchange.c - what devices hand on: a chain over two devices against the slower of
  * bare copies and kernels, and a stencil's exchange beside its inner rows and behind them. */
 #include "analysis/analysis.h"
-#include "analysis/limit.h"
 #include "bench/bench_cuda.h"
 
 #include <string.h>
@@ -63,16 +62,35 @@ static void close_ends(struct bare_copies copies[2])
     }
 }
 
+/* Sets what the kernels of the device that has most to do take in a run that is traced. The
+ * machine's figures say less: a tile's launch reaches their rate only while all of its blocks
+ * run. */
+static enum status time_kernels(struct bench_run *run, double *seconds, struct error *error)
+{
+    struct timeline timeline = {0};
+    struct analysis analysis;
+    struct run_times times;
+    enum status status = bench_run_once(run, &timeline, &times, error);
+    if (status == STATUS_OK)
+        status = analyse(&timeline, &analysis, error);
+    timeline_free(&timeline);
+    *seconds = 0;
+    for (uint32_t i = 0; status == STATUS_OK && i < analysis.devices; i++) {
+        const double busy_s = 1e-9 * (double)analysis.on[i][ENGINE_COMPUTE].busy_ns;
+        *seconds = busy_s > *seconds ? busy_s : *seconds;
+    }
+    return status;
+}
+
 /* Runs bare copies and a chain in turn, in either order. A repeat's ratio is the chain's time
- * over that of the slower of the copies and, by the machine's figures, a device's kernels. */
+ * over that of the slower of the copies and a device's kernels. */
 static enum status compare_chain(struct bench *bench, struct bench_run *run,
                                  const struct bare_copies copies[2], struct series *ratios,
                                  struct series *rates, struct error *error)
 {
-    const struct limit limit = limit_of(&run->machine, &run->plan);
     const double bytes = (double)run->arrays.bytes[BUFFER_HOST_IN0];
-    const double kernels_s = limit.cause == LIMIT_COMPUTE ? 1e-9 * (double)limit.ns : 0;
-    enum status status = STATUS_OK;
+    double kernels_s;
+    enum status status = time_kernels(run, &kernels_s, error);
     for (int i = -1; i < bench->repeats && status == STATUS_OK; i++) {
         struct run_times times = {0};
         double bare_s = 0;

@@ -39,6 +39,8 @@ wide-halos: -k stencil --columns=128k --halo=4 --steps=10 -n 16M -t 16 --exchang
 halos-not-hidden: -k stencil --columns=128k --halo=4 --steps=10 -n 16M -t 16 --exchange=host --hide=no
 chain: -k scale,scale --spread=chain --intensity=1 -n 64M -t 32 --exchange=host
 heavy-chain: -k scale,scale --spread=chain -n 64M -t 32 --exchange=host
+chain-by-stage: -k scale,scale --spread=chain --intensity=1 -n 64M -t 32 --exchange=host --layout=stage
+heavy-by-stage: -k scale,scale --spread=chain -n 64M -t 32 --exchange=host --layout=stage
 " ;; esac
 
 [ -x "$build/pipeline-mpi" ] && command -v mpirun >/dev/null 2>&1 || {
