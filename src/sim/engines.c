@@ -172,8 +172,10 @@ enum status copies_flow(struct simulation *sim, uint32_t index)
     const struct op *op = op_at(sim, engine->op);
     engine->flowing = true;
     engine->staged = rule_copy_staged(sim->plan, op);
-    engine->most_bytes_per_s = fmin(rule_rows_bytes_per_s(sim->machine, sim->plan, op),
-                                    rule_packed_bytes_per_s(sim->machine, sim->plan, op));
+    engine->most_bytes_per_s = rule_rows_bytes_per_s(sim->machine, sim->plan, op);
+    if (sim->plan->packs)
+        engine->most_bytes_per_s = fmin(engine->most_bytes_per_s,
+                                        rule_packed_bytes_per_s(sim->machine, sim->plan, op));
     engine->piece = rule_copy_in_one_piece(sim->machine, sim->plan, op);
     engine->bytes_left = (double)span_at(sim, engine->op)->bytes / engine->copies;
     enum status status = copy_go_on(sim, index);
