@@ -301,7 +301,8 @@ END_TEST
  * in their intervals, and not because these are as wide as can be. */
 START_TEST(test_measured_times_lie_in_their_intervals)
 {
-    static const char *const files[] = {"21-accuracy-third", "25-blind-third"};
+    static const char *const files[] = {"21-accuracy-third", "25-blind-third",
+                                        "30-last-usual-1"};
     char command[512];
     snprintf(command, sizeof command,
              "xz -dc " TESTS_FOLDER
@@ -312,6 +313,24 @@ START_TEST(test_measured_times_lie_in_their_intervals)
     assert_works(command);
     assert_works("awk '{ share[NR] = $1 } END { exit !(share[1] >= 80 && share[2] < 100) }' "
                  "shares");
+}
+END_TEST
+
+/* By the file of their own start page-locked settings have intervals that are narrow, and most
+ * of them lie inside. */
+START_TEST(test_plain_runs_have_narrow_intervals)
+{
+    assert_works(
+        "sed 's/^copies = .*/copies = 0.007/; s/^kernels = .*/kernels = 0.02/' " TESTS_FOLDER
+        "/../bench/results/h200-2026-11-30-again-calibrated-1.ini >own.ini && "
+        "xz -dc " TESTS_FOLDER
+        "/../bench/results/h200-2026-11-30-again-usual-1.csv.xz >all.csv && "
+        "awk 'NR == 1 || (!/mapped|pageable|callback/ && !/,true,device/)' all.csv >a.csv && "
+        "test $(wc -l <a.csv) -gt 30 && " ACCURACY "judge.sh " BUILD_FOLDER
+        " out.d ./own.ini a.csv >out 2>err && "
+        "sed -n 's/.*the interval.* \\([0-9.]*\\) %.*/\\1/p' out >shares");
+    assert_works(
+        "awk '{ share[NR] = $1 } END { exit !(share[1] >= 85 && share[2] < 7.5) }' shares");
 }
 END_TEST
 
@@ -491,7 +510,8 @@ Suite *accuracy_suite(void)
     TCase *whole = tcase_create("measured whole");
     tcase_add_checked_fixture(whole, test_folder_enter, test_folder_leave);
     tcase_add_test(whole, test_a_machine_against_itself);
-    tcase_add_loop_test(whole, test_measured_times_lie_in_their_intervals, 0, 2);
+    tcase_add_test(whole, test_plain_runs_have_narrow_intervals);
+    tcase_add_loop_test(whole, test_measured_times_lie_in_their_intervals, 0, 3);
     tcase_add_test(whole, test_a_part_that_fails);
     tcase_add_test(whole, test_a_part_at_a_time);
     tcase_add_test(whole, test_nothing_to_measure);
