@@ -34,9 +34,9 @@ check-static:
 CLANG_SOURCES := $(filter-out $(if $(NVCC),,$(CUDA_ROOMS) bench/bench_cuda% src/record/%) $(if $(MPICC),,$(MPI_ROOMS)) \
                    src/lab/page/%,$(filter %.c,$(filter src/% kernels/% bench/% docs/%,$(SOURCES))))
 .PHONY: check-clang
-check-clang:
+check-clang: $(if $(RECORD),$(O)/generated/nothing.h)
 	$(say) CLANG "$(words $(CLANG_SOURCES)) files"
-	$(Q)$(call each,10,$(CLANG_SOURCES)) clang -std=c17 -D_GNU_SOURCE -Isrc -I. $(WARNINGS) -Werror -O2 -fopenmp -pthread \
+	$(Q)$(call each,10,$(CLANG_SOURCES)) clang -std=c17 -D_GNU_SOURCE -Isrc -I. -I$(O)/generated $(WARNINGS) -Werror -O2 -fopenmp -pthread \
 		$(PACKAGE_CFLAGS) $(if $(NVCC),-isystem $(CUDA_HOME)/include -isystem $(CUDA_HOME)/extras/CUPTI/include) \
 		$(if $(NVTX),-isystem $(NVTX)) $(MPI_INCLUDES) -fsyntax-only
 
