@@ -35,7 +35,7 @@ static const struct {
     {"cpu_flops_per_s", 0.2, 0},
     {"h2d_latency_ns", 0.25, 0}, /* what is left beside the bytes */
     {"d2h_latency_ns", 0.25, 0},
-    {"batch_gap_ns", 0.15, 10}, /* an H200's is 8, and its clock ticks every 32 */
+    {"batch_gap_ns", 0.2, 10},  /* an H200's is 8, and its clock ticks every 32 */
     {"graph_gap_ns", 0.1, 100}, /* what is left beside a kernel's own time */
     {"pack_ns", 0.2, 0},        /* what is left of 64 KiB beside the bytes */
     {"issue_wait_ns", 0.15, 0}, /* the difference of two rows' */

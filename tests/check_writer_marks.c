@@ -247,6 +247,11 @@ START_TEST(a_cause_stands_with_no_fix_of_others)
     writer_run_message(&test->runs[0], false, text);
     ck_assert_ptr_nonnull(strstr(text, "host-work costs 500 us of 1 ms"));
     ck_assert_ptr_null(strstr(text, "small-tiles"));
+    strcpy(verdicts->best, "pinned-alloc-in-loop and one-stream");
+    verdicts->items[0].code = VERDICT_ALLOC_IN_LOOP;
+    writer_run_message(&test->runs[0], false, text);
+    ck_assert_ptr_null(strstr(text, "one-stream"));
+    verdicts->items[0].code = VERDICT_HOST_WORK;
     strcpy(verdicts->best, "host-work and one-stream");
     writer_run_message(&test->runs[0], false, text);
     ck_assert_ptr_nonnull(

@@ -148,7 +148,7 @@ static int64_t given_ns(const struct traced *traced, uint32_t span, uint32_t cal
 
 static struct ways find_ways(const struct traced *traced)
 {
-    enum { STEP_NS = 1250 }; /* machine/fields.c */
+    enum { STEP_NS = 1250 }; /* as machine files have it that do not say (machine/fields.c) */
     const struct timeline *timeline = traced->timeline;
     int64_t ends_ns[ENGINE_COUNT];
     struct ways ways;

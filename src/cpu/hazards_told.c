@@ -49,6 +49,8 @@ static bool was_told(const struct pair *pair)
     if (told_count == TOLD_MOST)
         return true;
     told[told_count++] = *pair;
+    if (told_count == TOLD_MOST)
+        fprintf(stderr, "pipeline: these are %d races: no more are named\n", TOLD_MOST);
     return false;
 }
 

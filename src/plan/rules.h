@@ -63,9 +63,10 @@ double rule_rows_bytes_per_s(const struct machine *machine, const struct plan *p
  * hold. [Measured on H200s' hosts: 4 MiB that 30 cores have just packed, or only read, are
  * copied in in 182 us and out in 186, 87 where others were read since, and 98 packed by one
  * core: bench/experiments/packing.cu. In runs with one slot and with four of 1 to 64 MiB, with
- * 14 and with 30 cores, the part of the copies in that is slow is 1 / (1 + x^2) within a tenth,
- * with x the MiB of all slots for each core, and of the copies out 0.6 of that:
- * bench/results/h200-2026-12-01-rules.txt] */
+ * 14 and with 30 cores, the part of the copies in that is slow is 1 / (1 + x^2), with x the MiB
+ * of all slots for each core, which is up to 0.23 off where x is about 1:
+ * bench/results/h200-2026-12-01-rules.txt. That it is 0.6 of that for copies out was chosen by
+ * the times of the same runs] */
 double rule_packed_bytes_per_s(const struct machine *machine, const struct plan *plan,
                                const struct op *op);
 

@@ -145,9 +145,11 @@ static void measure_all(int64_t begin_ns)
     while (made < ROUNDS && record_now_ns() < begin_ns + MOST_NS &&
            measure_round(made, RECORDED))
         made++;
-    if (!ops_leave() || !calls_leave())
+    /* A thread that has begun to make calls meanwhile would lose CUPTI while it is in one. */
+    if (!entries_quiet(begin_ns) || !ops_leave() || !calls_leave())
         return;
-    while (rounds < made && measure_round(rounds, ALONE))
+    while (rounds < made && record_now_ns() < begin_ns + 2 * MOST_NS &&
+           measure_round(rounds, ALONE))
         rounds++;
 }
 

@@ -1,6 +1,6 @@
 /* calls.c - CUPTI's callbacks: each call of the program's, with what its effect says. A call
  * that CUDA makes of itself within another is no call of the program's. */
-#include "record/record.h"
+#include "record/places.h"
 
 #include <errno.h>
 #include <string.h>

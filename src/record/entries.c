@@ -1,6 +1,6 @@
 /* entries.c - what each thread notes of its calls: lists of chunks, each written by one thread
  * at a time and read by one other, without a lock between them. */
-#include "record/record.h"
+#include "record/places.h"
 
 #include <stdlib.h>
 #include <string.h>

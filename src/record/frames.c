@@ -1,6 +1,6 @@
 /* frames.c - where calls come from: all frames with --backtrace, and, for the calls that make
  * something, the place that made it. */
-#include "record/record.h"
+#include "record/places.h"
 
 #include <dlfcn.h>
 #include <execinfo.h>

@@ -1,5 +1,5 @@
 /* places.c - which file a place of the program's code is from, and the lines that say so. */
-#include "record/record.h"
+#include "record/places.h"
 
 #include <dlfcn.h>
 #include <errno.h>

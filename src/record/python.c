@@ -5,7 +5,7 @@
  * CPython; the first reads fail rather than crash, and what is said to be code has to be of its
  * type. */
 #include "core/escape.h"
-#include "record/record.h"
+#include "record/places.h"
 
 #include <dlfcn.h>
 #include <string.h>

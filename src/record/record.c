@@ -1,5 +1,5 @@
 /* record.c - the library's beginning and end, in a program that does not know of it. */
-#include "record/record.h"
+#include "record/places.h"
 
 #include "core/version.h"
 
@@ -16,11 +16,12 @@ static bool has_ended;
 
 /* --- the end --- */
 
-/* Measures what recording costs, by calls of which nothing is written; not while other threads
- * make calls, which CUPTI would be taken away from. */
+/* Measures what recording costs, by calls of which nothing is written; not where other threads
+ * have made calls just now, since CUPTI would be taken away from them. One that calls less
+ * often than that, or begins later, is seen only if it calls before CUPTI is left. */
 static void measure(void)
 {
-    enum { QUIET_NS = 10000000 };
+    enum { QUIET_NS = 10000000 }; /* about as long as it takes until CUPTI is left */
     if (!entries_quiet(record_now_ns() - QUIET_NS))
         return;
     file_silence(true);

@@ -315,31 +315,10 @@ void costs_write(void);
 
 /* Measures how much longer calls take while they are recorded, at the program's end: when all
  * that it did is written, in a thread that is in no call and holds no lock of its own. Takes
- * 20 ms at most, and measures nothing where the program's device can't be used. Lines must be
+ * some 20 ms, and measures nothing where the program's device can't be used. Lines must be
  * silent, and calls recorded again. The other writes down what was measured. */
 void added_measure(void);
 void added_write(void);
-
-/* --- where calls come from --- */
-
-/* Is called once, before the others, and not within a call of CUDA's. */
-void frames_begin(void);
-
-/* Looks whether the program is in Python; writes the line of Python that makes the call, if
- * there is one. */
-void python_begin(void);
-bool python_note(uint32_t call);
-
-/* Note all frames of the call that is about to be made; and the file that makes it. */
-void frames_note(uint32_t call);
-void frames_note_maker(uint32_t call);
-
-/* Whose code is at a place: CUDA's and the recorder's is what a call passes on its way here. */
-enum place_side { PLACE_UNKNOWN, PLACE_CUDAS, PLACE_PROGRAMS };
-enum place_side place_side(uint64_t place);
-
-/* Writes an entry of these two. */
-void places_write(const struct entry *entry, const uint64_t *words);
 
 /* --- the host's memory --- */
 

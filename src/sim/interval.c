@@ -12,10 +12,11 @@ static const double NINE_OF_TEN = 1.645; /* standard deviations of a normal dist
  * figures themselves; the last is what none of them tells, and there a run also takes some
  * microseconds more or less. With plan_rest() fitted to 1300 settings that were measured on
  * seven starts of H200s and simulated by each start's own file, as errors with Student's
- * distribution of four degrees of freedom, and widened by 15 % so that 85 to 95 of 100 lie
- * inside: bench/results/h200-2026-11-30-usual-1.csv.xz, -edges-1, -drawn-anew-usual-1 and so
- * on, to -last-edges-1. Left out were mapped memory with callbacks or carries by the host,
- * which this program delayed then. */
+ * distribution of four degrees of freedom, and widened by 15 %, so that 85 and 84 of 100
+ * of them lie inside, usual ones and those at the edges:
+ * bench/results/h200-2026-11-30-usual-1.csv.xz, -edges-1, -drawn-anew-usual-1 and so on, to
+ * -last-edges-1. Left out were mapped memory with callbacks or carries by the host, which this
+ * program delayed then. */
 static const double rules_off[OUTLOOK_GROUPS] = {
     [SPREAD_COPIES] = 0.005,    [SPREAD_PAGEABLE] = 0.14, [SPREAD_MANAGED] = 0.15,
     [SPREAD_MAPPED] = 0.09,     [SPREAD_KERNELS] = 0.036, [SPREAD_DELAYS] = 0.13,

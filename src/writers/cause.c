@@ -137,6 +137,20 @@ static const char *with_best(const struct run_report *run)
     return run->foreign ? "without" : "with";
 }
 
+/* Returns true if a list of causes, "a, b and c", has this one. */
+static bool has_cause(const char *causes, const char *name)
+{
+    const size_t length = strlen(name);
+    while (*causes != '\0') {
+        const size_t word = strcspn(causes, " ,");
+        if (word == length && strncmp(causes, name, length) == 0)
+            return true;
+        causes += word;
+        causes += strspn(causes, " ,");
+    }
+    return false;
+}
+
 /* Writes what the first cause cost, and what the fix would bring: a `title` says the cause in
  * words, for nothing beside it explains a name. */
 static void put_cause(const struct run_report *run, const struct verdict *first, bool title,
@@ -154,8 +168,8 @@ static void put_cause(const struct run_report *run, const struct verdict *first,
     bool more = verdicts->best_ns > 0 &&
                 (double)verdicts->best_ns < LITTLE * (double)first->predicted_ns;
     /* Fixes of other causes alone are no answer to this one. */
-    const bool all = verdicts->best[0] != '\0' &&
-                     (!run->foreign || strstr(verdicts->best, row->name) != NULL);
+    const bool all =
+        verdicts->best[0] != '\0' && (!run->foreign || has_cause(verdicts->best, row->name));
     if (first->cost_ns == 0 && first->predicted_ns == 0)
         snprintf(text, MESSAGE_TEXT, "%s%s%s", title ? "" : row->name, title ? "" : ": ",
                  row->text);

@@ -120,14 +120,17 @@ static void put_recording(FILE *out, const struct run_report *run,
     const int64_t each_ns =
         launch_ns > 0 ? launch_ns : recording_each_ns(&run->timeline, CALL_COPY);
     const uint32_t passes = run->trace != NULL ? run->trace->loop.passes : 0;
-    char all[UNITS_TEXT], each[UNITS_TEXT], bare[UNITS_TEXT];
+    char all[UNITS_TEXT], each[UNITS_TEXT], bare[UNITS_TEXT], of_each[96] = "";
     if (percent_of(verdicts->recording_ns, verdicts->time_ns) < 1)
         return;
+    if (each_ns > 0)
+        snprintf(of_each, sizeof of_each, ", %s of each %s", units_time(each_ns, each),
+                 launch_ns > 0 ? "launch" : "copy's call");
     writer_print_words(out, style->width, INDENT,
-                       "  Recording itself took about %s of that, %s of each %s: without it %s "
-                       "takes about %s.%s",
-                       units_time(verdicts->recording_ns, all), units_time(each_ns, each),
-                       launch_ns > 0 ? "launch" : "copy's call", passes > 0 ? "a pass" : "it",
+                       "  Recording itself took about %s of that%s: without it %s takes about "
+                       "%s.%s",
+                       units_time(verdicts->recording_ns, all), of_each,
+                       passes > 0 ? "a pass" : "it",
                        units_time(passes > 0 ? bare_ns / passes : bare_ns, bare),
                        verdicts->limit_known ? " Times with a fix are without it, too." : "");
 }
