@@ -22,7 +22,7 @@ void pace_find_turns(struct traced *traced)
 
 /* A call and the thread that made it. */
 struct made {
-    uint64_t thread;
+    uint32_t thread;
     uint32_t call;
 };
 

@@ -294,7 +294,7 @@ bool traced_begin(struct traced *traced, const struct timeline *timeline,
 {
     size_t calls = timeline->call_count + (size_t)1, ops = timeline->span_count + (size_t)1;
     *traced = (struct traced){.timeline = timeline, .engine = ENGINE_NONE};
-    struct arena *arena = &traced->arena;
+    struct arena *arena = &traced->arena, scratch = {0};
     traced->by_end = arena_zeros(arena, ops, sizeof *traced->by_end);
     traced->copies_in = arena_zeros(arena, ops, sizeof *traced->copies_in);
     traced->kernels_before = arena_zeros(arena, ops, sizeof *traced->kernels_before);
@@ -304,11 +304,14 @@ bool traced_begin(struct traced *traced, const struct timeline *timeline,
     traced->call_before = arena_ones(arena, calls, sizeof *traced->call_before);
     traced->loads.items = arena_zeros(arena, 2 * calls, sizeof *traced->loads.items);
     traced->held.items = arena_zeros(arena, 2 * calls, sizeof *traced->held.items);
-    traced->room = arena_zeros(arena, 2 * calls, sizeof(int64_t));
+    traced->room = arena_zeros(&scratch, 2 * calls, sizeof(int64_t));
     traced->added_ns = arena_zeros(arena, ops, sizeof *traced->added_ns);
     traced->later_ns = arena_zeros(arena, calls, sizeof *traced->later_ns);
-    if (arena->full || analyse(timeline, &traced->analysis, NULL) != STATUS_OK)
+    if (arena->full || scratch.full ||
+        analyse(timeline, &traced->analysis, NULL) != STATUS_OK) {
+        arena_free(&scratch);
         return false;
+    }
     find_rates(traced, machine);
     find_busiest(traced);
     find_ends(traced);
@@ -322,6 +325,8 @@ bool traced_begin(struct traced *traced, const struct timeline *timeline,
     pace_find_added(traced, critical);
     find_rounds(traced);
     launched_find(traced);
+    arena_free(&scratch);
+    traced->room = NULL;
     return !arena->full;
 }
 

@@ -28,7 +28,7 @@ struct holds {
 struct traced {
     const struct timeline *timeline;
     struct arena arena; /* what has the tables below */
-    void *room;         /* for two numbers of each call, while it is made */
+    void *room;         /* for two numbers of each call, while it is made; then NULL */
     struct analysis analysis;
     enum engine engine; /* the busiest, if pageable memory were page-locked, */
     int64_t busy_ns,

@@ -32,7 +32,7 @@ enum { CALL_MADE_KINDS = CALL_KINDS - CALL_MAKE };
 
 struct host_call {
     int64_t start_ns, end_ns;
-    uint64_t thread;
+    uint32_t thread;
     uint32_t line;     /* where the program's source makes it: one more than an index of the
                           timeline's lines; 0: not known */
     uint32_t added_ns; /* what recording took of it, and of the time before it */

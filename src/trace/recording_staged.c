@@ -18,6 +18,11 @@ void draft_join_staged(struct draft *draft)
 {
     struct draft_op *ops = draft->ops.items;
     size_t kept = 0, pairs = 0;
+    bool any = false;
+    for (size_t i = 0; i < draft->ops.count && !any; i++)
+        any = ops[i].op.staged;
+    if (!any)
+        return;
     uint32_t *outs = arena_ones(&draft->recording->arena, draft->calls.count, sizeof *outs);
     if (outs == NULL) {
         draft_no_memory(draft);
