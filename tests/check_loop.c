@@ -15,7 +15,7 @@ enum { OPS_MOST = 20000, HOST_THREAD = 7 };
 struct script {
     struct timeline timeline;
     int64_t now_ns;
-    uint64_t thread;
+    uint32_t thread;
 };
 
 static struct script begin(void)
