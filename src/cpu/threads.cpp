@@ -183,11 +183,15 @@ extern "C" FILE *grid_ask(uintptr_t from, uintptr_t to, const char *command)
     const void *base = info.dli_fbase;
     if (dladdr(&grid, &info) == 0 || info.dli_fbase != base) /* a library's is no help */
         return nullptr;
-    snprintf(text, sizeof text, "file='%s' from=0x%zx to=0x%zx base=0x%zx; %s 2>/dev/null",
-             strchr(info.dli_fname, '/') != nullptr ? info.dli_fname : "/proc/self/exe",
-             (size_t)(from - map->l_addr), (size_t)(to - map->l_addr), (size_t)map->l_addr,
-             command);
-    return popen(text, "r");
+    snprintf(
+        text, sizeof text, "file=$PIPELINE_CODE from=0x%zx to=0x%zx base=0x%zx; %s 2>/dev/null",
+        (size_t)(from - map->l_addr), (size_t)(to - map->l_addr), (size_t)map->l_addr, command);
+    /* The name may have whatever letters, which the shell would read as its own. */
+    setenv("PIPELINE_CODE",
+           strchr(info.dli_fname, '/') != nullptr ? info.dli_fname : "/proc/self/exe", 1);
+    FILE *said = popen(text, "r");
+    unsetenv("PIPELINE_CODE");
+    return said;
 }
 
 std::string source_of(uintptr_t code)

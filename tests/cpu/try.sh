@@ -305,6 +305,12 @@ try 0 -q refill.cu
 says out "4 notes"
 [ -s err ] && fail "a race is named"
 
+# A shell that is asked where code is reads nothing of a file's name as its own.
+cp clock.cu "b';touch harm;'.cu"
+try 0 -q "b';touch harm;'.cu"
+[ -e harm ] && fail "a file's name was run"
+[ -s err ] && fail "the shell says something"
+
 # Memory of the host's that is given back while a copy may still read it: by free(), as a vector ends, by
 # realloc() and munmap(), and by the operator of what is aligned.
 cat >given.cu <<'END'
