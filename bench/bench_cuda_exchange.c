@@ -62,18 +62,26 @@ static void close_ends(struct bare_copies copies[2])
     }
 }
 
+/* Runs once, traced, and analyses that. */
+static enum status analyse_run(struct bench_run *run, struct analysis *analysis,
+                               struct error *error)
+{
+    struct timeline timeline = {0};
+    struct run_times times;
+    enum status status = bench_run_once(run, &timeline, &times, error);
+    if (status == STATUS_OK)
+        status = analyse(&timeline, analysis, error);
+    timeline_free(&timeline);
+    return status;
+}
+
 /* Sets what the kernels of the device that has most to do take in a run that is traced. The
  * machine's figures say less: a tile's launch reaches their rate only while all of its blocks
  * run. */
 static enum status time_kernels(struct bench_run *run, double *seconds, struct error *error)
 {
-    struct timeline timeline = {0};
     struct analysis analysis;
-    struct run_times times;
-    enum status status = bench_run_once(run, &timeline, &times, error);
-    if (status == STATUS_OK)
-        status = analyse(&timeline, &analysis, error);
-    timeline_free(&timeline);
+    enum status status = analyse_run(run, &analysis, error);
     *seconds = 0;
     for (uint32_t i = 0; status == STATUS_OK && i < analysis.devices; i++) {
         const double busy_s = 1e-9 * (double)analysis.on[i][ENGINE_COMPUTE].busy_ns;
@@ -161,13 +169,8 @@ static enum status open_halos(struct bench_run runs[HALOS], int millions, struct
 static enum status find_hidden(struct bench_run *run, struct series *hidden,
                                struct error *error)
 {
-    struct timeline timeline = {0};
     struct analysis analysis;
-    struct run_times times;
-    enum status status = bench_run_once(run, &timeline, &times, error);
-    if (status == STATUS_OK)
-        status = analyse(&timeline, &analysis, error);
-    timeline_free(&timeline);
+    enum status status = analyse_run(run, &analysis, error);
     if (status == STATUS_OK)
         series_add(hidden, analysis.peers_hidden);
     return status;

@@ -31,6 +31,13 @@ static void assert_line(const char *text, const char *head, const char *words)
     assert_shown(line, words);
 }
 
+static void assert_file_shown(const char *path, const char *words)
+{
+    char *text = test_file_text(path);
+    assert_shown(text, words);
+    free(text);
+}
+
 static void write_file(const char *path, const char *text)
 {
     test_file_put(path, text);
@@ -262,16 +269,10 @@ START_TEST(test_a_part_that_fails)
     const char *run = "SETTINGS=settings.ini DEVICE=sim:h200 " ACCURACY "run.sh " BUILD_FOLDER
                       " out.d >out 2>err; test $? = 1";
     assert_works(run);
-    char *text = test_file_text("err");
-    assert_shown(text, "queues-2-01: not measured|transpose-naive|parts that failed: 1");
-    free(text);
-    text = test_file_text("out");
-    assert_shown(text, "\n1 settings;");
-    free(text);
+    assert_file_shown("err", "queues-2-01: not measured|transpose-naive|parts that failed: 1");
+    assert_file_shown("out", "\n1 settings;");
     assert_works(run);
-    text = test_file_text("err");
-    assert_shown(text, "queues-01: measured before");
-    free(text);
+    assert_file_shown("err", "queues-01: measured before");
 }
 END_TEST
 
@@ -283,16 +284,10 @@ START_TEST(test_a_part_at_a_time)
     const char *run = "PARTS=1 SETTINGS=settings.ini DEVICE=sim:h200 " ACCURACY
                       "run.sh " BUILD_FOLDER " out.d >out 2>err";
     assert_works(run);
-    char *text = test_file_text("err");
-    assert_shown(text, "parts that are left: 1");
-    free(text);
-    text = test_file_text("out");
-    assert_shown(text, "\n1 settings;");
-    free(text);
+    assert_file_shown("err", "parts that are left: 1");
+    assert_file_shown("out", "\n1 settings;");
     assert_works(run);
-    text = test_file_text("out");
-    assert_shown(text, "\n2 settings;");
-    free(text);
+    assert_file_shown("out", "\n2 settings;");
     assert_works("test ! -e out.d/parts");
 }
 END_TEST
@@ -339,9 +334,7 @@ START_TEST(test_nothing_to_measure)
 {
     assert_works("CUDA_VISIBLE_DEVICES= " ACCURACY "run.sh " BUILD_FOLDER
                  " out.d >out 2>err; test $? = 1 && test ! -s out && test ! -e out.d");
-    char *text = test_file_text("err");
-    assert_shown(text, "--device=cuda: |DEVICE=sim:h200 would");
-    free(text);
+    assert_file_shown("err", "--device=cuda: |DEVICE=sim:h200 would");
 }
 END_TEST
 

@@ -73,9 +73,9 @@ enum { ROW_SMALL_BYTES = 4 << 20 };
  */
 enum { ROW_ARRAY_BYTES = 128 << 20 };
 
-/* Of rows that pack: beyond the host's last cache, too. [Of 256 MiB in all, which a host's last
- * cache of 300 MiB can hold, packs were up to 2.6 times as fast as in runs:
- * bench/results/h200-2026-12-01-rules.txt] */
+/* Rows that pack work on so many bytes, since no last cache of a host is to hold them. [Packs
+ * of 256 MiB in all, which a last cache of 300 MiB can hold, were up to 2.6 times as fast as in
+ * runs: bench/results/h200-2026-12-01-rules.txt] */
 enum { ROW_PACK_BYTES = 384 << 20 };
 
 /* The ops that a gate puts before the row: a long kernel and an event record. */

@@ -25,7 +25,8 @@ enum {
     IDLE_MOST_NS = 2000000, /* a device that is behind by more is at work */
 };
 
-/* What is needed of the driver's functions, and of the runtime's. */
+/* These functions of the driver's and of the runtime's are found by name, since the library is
+ * linked with neither. */
 #define MEASURE_DRIVER(X)                                                                      \
     X(cuDevicePrimaryCtxGetState, context_state)                                               \
     X(cuDevicePrimaryCtxRetain, context_retain)                                                \
@@ -54,7 +55,7 @@ static struct {
     MEASURE_RUNTIME(MEMBER)
 } cuda;
 
-/* What the calls work on. */
+/* The calls work on these, which the process keeps to its end. */
 static struct {
     CUcontext context;
     CUevent event;

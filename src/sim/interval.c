@@ -25,8 +25,8 @@ static const double rules_off[OUTLOOK_GROUPS] = {
 };
 static const double REST_NS = 18000;
 
-/* What else a plan is off by: with several streams, with callbacks, with blocks so few that
- * memory has to wait for them, and where the CPU packs. */
+/* A plan is off by so much more with several streams, with callbacks, with blocks so few that
+ * memory has to wait for them, and where the CPU packs, as no single figure tells these. */
 static const double STREAMS_OFF = 0.0155, CALLBACKS_OFF = 0.032, FEW_OFF = 0.04,
                     PACKS_OFF = 0.16;
 

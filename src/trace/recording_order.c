@@ -158,8 +158,9 @@ static void order_threads(struct draft *draft)
 
 /* --- what recording took --- */
 
-/* What CUPTI takes at least of a call that hands an op to the device, as measured on an H200
- * (bench/results/h200-2026-11-29-loops.txt): for recorders that did not measure it. */
+/* CUPTI takes at least so much of a call that hands an op to the device, as measured on an H200
+ * (bench/results/h200-2026-11-29-loops.txt); recorders that did not measure it are taken to
+ * have that. */
 enum { CUPTI_CALL_NS = 1000 };
 
 /* Returns what the recorder's own callbacks took of a call; 0 where too few were looked at. */

@@ -399,8 +399,9 @@ enum status view_judge_plan(const struct trace *trace, const struct plan *plan,
     enum status status = judge_init(judge);
     if (status == STATUS_OK && told)
         status = add_told(judge);
-    /* What is certain is told then, and need not be looked for: a recording of an older version
-     * tells nothing of it. What kernels only may do is looked for in any case. */
+    /* A recording that tells races tells all that are certain, so these need not be looked for;
+     * one of an older version tells none. Races that kernels only may have are looked for in
+     * any case. */
     for (int kernels = told ? KERNELS_READERS : KERNELS_NONE;
          kernels <= KERNELS_TOUCHING && status == STATUS_OK; kernels++)
         status = judge_races(judge, (enum kernels_as)kernels);
